@@ -228,7 +228,7 @@ def noise(checks, place):
     deadline = time.monotonic() + ANSWER_SECONDS
     warned = []
     while not warned and time.monotonic() < deadline:
-        warned = [line for line in bench.peer.stderr if "WARN" in line and "wrote what is no message" in line]
+        warned = [line for line in bench.peer.stderr if "WARN" in line and "ignoring output that is not JSON-RPC" in line]
         time.sleep(0.05)
     checks.that("the first line of garbage is in the log, and no more of it", len(warned) == 1, f"{len(warned)}: {warned[:3]}")
     checks.that("no garbage is passed on", not bench.peer.odd, lambda: report.shown(bench.peer.odd))

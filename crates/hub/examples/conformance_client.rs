@@ -1,6 +1,6 @@
-//! A client for the protocol's conformance suite: `conformance client --command …/conformance_client`. The suite starts it
-//! with the URL of a server, and names the scenario in the environment. It is a hub with that one server: the handshake, the
-//! lists, the calls and the server's questions are docent's own. What it adds is a person who agrees to everything.
+//! A client for the protocol's conformance suite: `conformance client --command …/conformance_client`. The suite starts
+//! it with the URL of a server, and names the scenario in the environment. It is a hub with that one server: handshake,
+//! lists, calls and answers to the server's questions are docent's own. It adds a person who agrees to everything.
 #![expect(clippy::print_stderr, reason = "the suite keeps what a client says there")]
 
 use docent_dial::{
@@ -81,14 +81,14 @@ async fn run(url: &str, context: &Value, version: &str) -> Result<(), String> {
     failed.map_or(Ok(()), Err)
 }
 
-/// How the server was spoken to the last time. A server that has not been met is greeted in the older way first, and the
-/// scenarios of the newer revision are for clients that know better.
+/// The protocol mode of the last connection. Unknown servers are tried with a handshake first, but the scenarios of the
+/// newer revision are for clients that know better.
 fn met_before(spec: &Spec, version: &str) -> Remembered {
     let era = if version >= STATELESS { Era::Stateless } else { Era::Session(version.to_owned()) };
     Remembered { way: spec.digest(), era: Some(era), ..Remembered::default() }
 }
 
-/// What could not be had, and why.
+/// Returns what failed, and why.
 async fn ask_for_everything(server: &dyn Provider, context: &Value) -> Vec<(String, ToolError)> {
     let mut failed = Vec::new();
     let tools = server.tools();
@@ -115,7 +115,7 @@ async fn ask_for_everything(server: &dyn Provider, context: &Value) -> Vec<(Stri
     failed
 }
 
-/// The name that the server itself has for a tool.
+/// The server's own name for a tool.
 fn own_name(public: &str) -> String {
     public
         .strip_prefix(SERVER)
@@ -178,7 +178,7 @@ fn identity(context: &Value) -> Result<Client, String> {
     }
 }
 
-/// A person who agrees to everything: the page is asked for, and the way it leads is followed.
+/// A person who agrees to everything: the page is fetched, and its redirect followed.
 struct Headless {
     runtime: Handle,
 }
@@ -192,14 +192,14 @@ impl Browser for Headless {
             let client = reqwest::Client::builder().no_proxy().build();
             let Ok(client) = client else { return eprintln!("no browser can be made") };
             if let Err(error) = client.get(url).send().await {
-                eprintln!("the page can't be had: {error}");
+                eprintln!("cannot fetch the page: {error}");
             }
         });
         Ok(())
     }
 }
 
-/// Reaches the server as docent does, and signs in where it wants that.
+/// Connects to the server as docent does, and signs in if required.
 struct Ways(OauthSettings);
 
 impl Ways {
@@ -230,7 +230,7 @@ fn in_person() -> CallContext {
     CallContext::new(Arc::new(Agreeable), CancellationToken::new(), None)
 }
 
-/// A client that has an answer to every question.
+/// A client that answers every question.
 struct Agreeable;
 
 impl Audience for Agreeable {

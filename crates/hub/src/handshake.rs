@@ -1,4 +1,4 @@
-//! How a conversation with a server begins: with a handshake, or with a question about what it is.
+//! Starts a conversation with a server: `initialize`, or `server/discover` for servers without sessions.
 
 use crate::{
     Era, Peer, Request, RequestError,
@@ -8,31 +8,31 @@ use docent_dial::Failure;
 use docent_tool::Object;
 use serde_json::Value;
 
-/// The newest revision with sessions, which is what a server is asked for first.
+/// The newest revision with sessions, which is requested first.
 const SESSION_VERSION: &str = "2025-11-25";
-/// A revision that the server does not speak.
+/// Error code for a revision that the server does not support.
 const UNSUPPORTED: i64 = -32022;
-/// Ways in which a server without sessions refuses a handshake: unknown method, parameters, request, missing header fields,
-/// version.
+/// Error codes with which a server without sessions refuses a handshake: unknown method, parameters, request, missing
+/// header fields, version.
 const NO_HANDSHAKE: [i64; 5] = [-32601, -32602, -32600, -32020, UNSUPPORTED];
 
-/// What a server said of itself.
+/// A server's description of itself.
 #[derive(Debug, Clone)]
 pub struct Opened {
-    /// How it is spoken to.
+    /// Which protocol mode it uses.
     pub era: Era,
-    /// Its name, version and the like.
+    /// Its name and version.
     pub info: Value,
-    /// What it can do.
+    /// Its capabilities.
     pub capabilities: Value,
-    /// How a model should use it.
+    /// Its instructions for a model.
     pub instructions: Option<String>,
 }
 
-/// Finds out how a server wants to be spoken to, beginning with what worked the last time.
+/// Detects which protocol mode a server uses, starting with the one that worked last time.
 pub async fn handshake(peer: &Peer, last: Option<&Era>) -> Result<Opened, RequestError> {
     if last == Some(&Era::Stateless) {
-        // Where a server has gone back to sessions, the handshake says so.
+        // If the server has gone back to sessions, the handshake below detects it.
         match discover(peer).await {
             Err(
                 RequestError::Rpc { .. }
@@ -69,7 +69,7 @@ async fn initialize(peer: &Peer) -> Result<Opened, RequestError> {
     peer.agree(&opened.era);
     peer.notify("notifications/initialized", Object::new()).await?;
     if opened.era.version() == PLAIN_VERSION {
-        // The first servers wait for it under its older name.
+        // The earliest servers expect the older name of the notification.
         peer.notify("initialized", Object::new()).await?;
     }
     Ok(opened)
@@ -79,7 +79,7 @@ async fn discover(peer: &Peer) -> Result<Opened, RequestError> {
     let mut params = Object::new();
     params.insert("_meta".into(), peer.stateless_meta().into_iter().collect());
     let mut result = match peer.request("server/discover", Request::new(params.clone())).await {
-        // It speaks this revision after all: it is asked once more, as the revision has it.
+        // It supports this revision after all, so the request is repeated.
         Err(RequestError::Rpc { code: UNSUPPORTED, data: Some(data), .. }) if names_ours(&data) => {
             peer.request("server/discover", Request::new(params)).await?
         }
@@ -90,14 +90,14 @@ async fn discover(peer: &Peer) -> Result<Opened, RequestError> {
     Ok(opened)
 }
 
-/// Whether a server that refused a revision has ours among those that it speaks.
+/// Whether a server that refused a revision lists ours as supported.
 fn names_ours(data: &Value) -> bool {
     let supported = data.get("supported").and_then(Value::as_array);
     supported.into_iter().flatten().any(|version| version == STATELESS_VERSION)
 }
 
 fn opened(era: Era, result: &mut Value) -> Opened {
-    // Where the revision without sessions has it.
+    // The place in the stateless revision.
     let named = result.pointer_mut("/_meta/io.modelcontextprotocol~1serverInfo").map(Value::take);
     let mut take = |name: &str| result.get_mut(name).map(Value::take).unwrap_or_default();
     Opened {

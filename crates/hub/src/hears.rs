@@ -1,34 +1,34 @@
-//! What a server says by itself on one connection, and who takes it.
+//! Requests and notifications that a server sends on one connection, and the trait that receives them.
 
 use docent_dial::Failure;
 use serde_json::Value;
 
-/// Whose stream something came on.
+/// The stream that a message came on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// Everybody's: it does not say whom it is about.
+    /// A stream for all callers; it does not identify one.
     Shared,
-    /// That of a request of this caller.
+    /// The stream of a request of this caller.
     Of(u64),
-    /// That of a request that nobody waits for any more.
+    /// The stream of a request whose caller no longer waits.
     Abandoned,
 }
 
-/// Whoever takes what a server says by itself. Called on the reading task: it must not wait.
+/// Receives what a server sends on its own. Called on the reading task, so it must not block.
 pub trait Hears: Send + Sync {
-    /// The server asks. The answer goes to [`Peer::answer`](crate::Peer::answer).
+    /// The server sent a request. The answer goes to [`Peer::answer`](crate::Peer::answer).
     fn asked(&self, id: Value, method: &str, params: Value, stream: Stream);
-    /// The server tells.
+    /// The server sent a notification.
     fn told(&self, method: &str, params: Value, stream: Stream);
-    /// The server wrote something that is no message.
+    /// The server wrote something that is not JSON-RPC.
     fn noise(&self, text: String);
-    /// The session is gone, and the connection isn't.
+    /// The session was lost; the connection was not.
     fn session_lost(&self);
-    /// The server keeps sending messages about requests that have ended. Nothing is asked on the connection any more, and it
-    /// should be closed.
+    /// The server keeps sending messages about requests that have ended. No more requests are sent on the connection,
+    /// and it should be closed.
     fn overrun(&self, failure: &Failure) {
         self.closed(failure);
     }
-    /// The connection is gone.
+    /// The connection was lost.
     fn closed(&self, failure: &Failure);
 }

@@ -14,21 +14,21 @@ use std::{
 };
 use tokio::sync::broadcast;
 
-/// Changes that wait for a server that is slow to hear them.
+/// Changes queued for a slow subscriber.
 const CHANGES: usize = 256;
 
-/// How servers are shown.
+/// How servers are exposed.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What of their tools a list shows.
+    /// Which of their tools a list shows.
     pub exposure: Exposure,
-    /// The tokens of all definitions from which on `auto` lists four tools instead.
+    /// The number of tokens of all definitions above which `auto` lists four tools instead.
     pub auto_tokens: usize,
-    /// How long a list waits for servers that have never been seen.
+    /// How long a list waits for servers that were never connected.
     pub patience: Duration,
-    /// Bounds of scripts.
+    /// Limits of scripts.
     pub script: docent_script::Limits,
-    /// What runs scripts. Without it, none can be run.
+    /// Runs scripts. Without it, scripts are not available.
     pub workers: Option<Arc<docent_script::Workers>>,
     /// Where messages to and from servers are recorded.
     pub traffic: Option<Arc<Traffic>>,
@@ -50,13 +50,13 @@ impl Default for Settings {
     }
 }
 
-/// Every server that docent fronts.
+/// All downstream servers.
 pub struct Hub {
     this: Weak<Self>,
     settings: Settings,
     shared: Arc<Shared>,
     servers: RwLock<Vec<Arc<Downstream>>>,
-    /// Scripts that wait for their client.
+    /// Scripts that wait for their clients.
     parked: ParkedScripts,
 }
 
@@ -81,12 +81,12 @@ impl Hub {
         })
     }
 
-    /// Every server, in the order configured.
+    /// Returns every server, in the configured order.
     pub fn servers(&self) -> Vec<Arc<Downstream>> {
         self.servers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// One server.
+    /// Returns one server by name.
     pub fn server(&self, name: &str) -> Option<Arc<Downstream>> {
         self.servers().into_iter().find(|server| server.name() == name)
     }
@@ -99,8 +99,8 @@ impl Hub {
         &self.parked
     }
 
-    /// Brings the servers in step with what is configured: what is new is added, what is gone is ended, what is different
-    /// is started anew, and the rest is left alone. Must be called inside a runtime.
+    /// Applies the configuration: adds new servers, stops removed ones, restarts changed ones and leaves the rest
+    /// alone. Must be called inside a runtime.
     pub fn configure(&self, specs: Vec<Spec>) {
         let before = self.servers();
         self.shared.addresses.set_order(specs.iter().map(|spec| spec.name.clone()).collect());
@@ -139,18 +139,18 @@ impl Hub {
         }
     }
 
-    /// How every server does.
+    /// Reports the status of every server.
     pub fn status(&self) -> Vec<Status> {
         self.servers().iter().map(|server| server.status()).collect()
     }
 
-    /// Ends every server.
+    /// Stops every server.
     pub async fn close(&self) {
         let all = self.servers();
         futures::future::join_all(all.iter().map(|server| server.close())).await;
     }
 
-    /// Whether lists show four tools in the place of the servers' own.
+    /// Whether lists show the four discovery tools in place of the servers' own.
     pub fn discovers(&self) -> bool {
         match self.settings.exposure {
             Exposure::Direct => false,
@@ -159,14 +159,14 @@ impl Hub {
         }
     }
 
-    /// About what all definitions that lists may have take of a model's context.
+    /// Estimates how many tokens all listable definitions take.
     pub fn tokens(&self) -> usize {
         let all = self.servers();
         let listed = all.iter().filter(|server| server.spec().about.is_listed());
         listed.map(|server| server.known().tokens()).sum()
     }
 
-    /// Whether lists leave out tools of any server, so that the four that find them are needed.
+    /// Whether lists leave out tools of any server, so that the discovery tools are needed.
     fn leaves_out(&self) -> bool {
         self.discovers() || self.servers().iter().any(|server| !server.spec().about.is_listed())
     }

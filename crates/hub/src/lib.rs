@@ -1,8 +1,8 @@
 //! Other MCP servers as one [`Provider`](docent_tool::Provider).
 //!
-//! A [`Hub`] holds a [`Downstream`] for each server that is configured. Nothing is started before it is needed: what a
-//! server offers is remembered from the last time, and looked at again when it runs. How a server is reached is the
-//! [`Dialer`]'s business; this crate speaks JSON-RPC over the [`Line`](docent_dial::Line) that it gets.
+//! A [`Hub`] contains a [`Downstream`] for each configured server. No server is started before it is needed: what it
+//! offers is remembered from the last run and refreshed when it runs. The [`Dialer`] opens connections; this crate
+//! speaks JSON-RPC over the [`Line`](docent_dial::Line) that it returns.
 
 mod discover;
 mod handshake;

@@ -1,5 +1,5 @@
-//! What was learned of servers, kept between runs: what they offer, how they are spoken to, and which definitions of tools
-//! have been approved.
+//! State of servers between runs: what they offer, which protocol mode they use, and which tool definitions are
+//! approved.
 
 use crate::{
     Era, Spec,
@@ -15,51 +15,51 @@ use std::{
     sync::Arc,
 };
 
-/// Damaged files of one server that are kept.
+/// Damaged files that are kept for one server.
 const MOST_ASIDE: usize = 100;
 
-/// What is kept of one server.
+/// The stored state of one server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Remembered {
-    /// The way that all of this was learned on.
+    /// Digest of the transport that this was learned from.
     pub way: String,
-    /// How it is spoken to.
+    /// Its protocol mode.
     pub era: Option<Era>,
     /// Its name and version.
     pub info: serde_json::Value,
-    /// What it can do; null where that was never heard.
+    /// Its capabilities; null if it was never connected.
     pub capabilities: serde_json::Value,
-    /// How a model should use it.
+    /// Its instructions for a model.
     pub instructions: Option<String>,
-    /// Its tools as they were approved, in its order.
+    /// Its tools as approved, in the server's order.
     pub tools: Vec<Object>,
-    /// Tools that it no longer lists, as they were approved: leaving one out must not make another of it.
+    /// Tools that it no longer lists, as approved, so that a tool that reappears is still compared with its pin.
     pub vanished: Vec<Object>,
-    /// Definitions that differ from the approved ones, by the tool's name.
+    /// Definitions that differ from the approved ones, by tool name.
     pub held_back: BTreeMap<String, Object>,
-    /// Those of them that a person has looked at and refused.
+    /// Held-back definitions that a person has refused.
     pub refused: BTreeMap<String, Object>,
-    /// Tools that can't be used, by their names, and why.
+    /// Tools that can't be used, by name, and the reason.
     pub left_out: BTreeMap<String, String>,
-    /// Whether what was approved before could not be read. Until all that is held back is approved, what is new is held back
-    /// as well: being seen first approves of nothing then.
+    /// Whether earlier approvals could not be read. Until everything that is held back is approved, new definitions are
+    /// held back as well: first use does not approve them.
     pub doubted: bool,
     /// Its resources.
     pub resources: Vec<Object>,
-    /// Its families of resources.
+    /// Its resource templates.
     pub templates: Vec<Object>,
     /// Its prompts.
     pub prompts: Vec<Object>,
 }
 
 impl Remembered {
-    /// Whether the server was ever asked what it offers: not where this only stands for what could not be read.
+    /// Whether the server was ever connected; false for a placeholder for approvals that could not be read.
     pub(crate) fn is_learned(&self) -> bool {
         self.era.is_some()
     }
 
-    /// Definitions that are held back: the tool, what was approved, what the server says now.
+    /// Lists the definitions that are held back: the tool, the approved definition, the server's current definition.
     pub fn held(&self) -> impl Iterator<Item = (&str, Option<&Object>, &Object)> {
         let named = self.tools.iter();
         let named = named.filter_map(|fields| Some((fields.get("name")?.as_str()?, fields)));
@@ -68,16 +68,16 @@ impl Remembered {
         all.map(move |(tool, now)| (tool.as_str(), approved.get(tool.as_str()).copied(), now))
     }
 
-    /// Why a definition is held back whose approved one is given, or of which there is none.
+    /// Returns why a definition is held back, given its approved version, if any.
     pub fn why_held(&self, approved: Option<&Object>) -> &'static str {
         match approved {
             Some(_) => "its definition has changed since it was approved",
-            None if self.doubted => "what was approved of it can't be read",
-            None => "it is new since the server's tools were approved",
+            None if self.doubted => "its approval can't be read",
+            None => "it was added after the server's tools were approved",
         }
     }
 
-    /// Those of them that nobody has decided on.
+    /// Lists the held-back definitions that are neither approved nor refused.
     pub fn undecided(&self) -> impl Iterator<Item = (&str, Option<&Object>, &Object)> {
         self.held().filter(|(tool, _, now)| self.refused.get(*tool) != Some(*now))
     }
@@ -90,7 +90,7 @@ impl Remembered {
         if let Some(approved) = self.tools.iter_mut().find(is_it) {
             *approved = changed;
         } else {
-            // It is new, or what it was before could not be read.
+            // It is new, or its approved version could not be read.
             self.tools.push(changed);
         }
         self.doubted &= !self.held_back.is_empty();
@@ -101,31 +101,32 @@ impl Remembered {
         self.refused.extend(changed.map(|changed| (tool.to_owned(), changed)));
     }
 
-    /// The names of those that are held back, all or some.
+    /// The names of held-back tools: all, or the given ones.
     fn held_of(&self, tools: &[String]) -> Vec<String> {
         let wanted = |tool: &&String| tools.is_empty() || tools.contains(tool);
         self.held_back.keys().filter(wanted).cloned().collect()
     }
 }
 
-/// A folder with a file for each server.
+/// Stores the state of servers in a folder, one file per server.
 #[derive(Debug, Clone)]
 pub struct Memory {
     folder: Option<Folder>,
 }
 
 impl Memory {
-    /// Keeps files in this folder, which is made when it is needed. Links on the way to it are followed now, and no more.
+    /// Stores files in this folder, which is created when needed. Symbolic links in its path are resolved now and never
+    /// again.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder: Some(folder.into()) }
     }
 
-    /// Forgets everything at once.
+    /// Stores nothing.
     pub fn none() -> Self {
         Self { folder: None }
     }
 
-    /// The tools of a server as docent's clients have them, as far as they are known.
+    /// Returns the known tools of a server with the names that docent's clients use.
     pub fn tools(&self, spec: &Spec) -> Vec<Object> {
         let Some(remembered) = self.load(spec) else { return Vec::new() };
         let known = Known::new(remembered, spec, &Addresses::default());
@@ -140,7 +141,7 @@ impl Memory {
         known.tools.iter().map(tool).collect()
     }
 
-    /// The file of a server.
+    /// Returns the file of a server.
     fn file(&self, name: &str) -> Option<MemoryFile<'_>> {
         let folder = self.folder.as_ref()?;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -150,20 +151,20 @@ impl Memory {
         Some(MemoryFile { folder, name: format!("{safe}-{short}.json").into() })
     }
 
-    /// What is known of a server on the way that is configured now.
+    /// Loads the state of a server for its configured transport.
     pub fn load(&self, spec: &Spec) -> Option<Remembered> {
         let known = self.kept(&spec.name)?;
-        // What stands for approvals that could not be read does so on every way.
+        // A placeholder for unreadable approvals applies to every transport.
         (known.way == spec.digest() || !known.is_learned()).then_some(known)
     }
 
-    /// What tells which definitions were approved: on the way that is configured now or, where that is somebody else's to
-    /// change, on any. A variable more must not make every definition a first one.
+    /// Loads the approvals of a server for its configured transport, or for any transport if someone else may change
+    /// it: an added variable must not turn every definition into a first use.
     pub(crate) fn approved(&self, spec: &Spec) -> Option<Remembered> {
         if spec.keeps_pins { self.kept(&spec.name) } else { self.load(spec) }
     }
 
-    /// What is known of a server, on whichever way it was learned.
+    /// Loads the state of a server, whatever its transport was.
     pub fn kept(&self, name: &str) -> Option<Remembered> {
         self.read(name).unwrap_or_else(|error| Some(self.doubt(name, &error)))
     }
@@ -177,29 +178,29 @@ impl Memory {
         }
     }
 
-    /// What takes the place of approvals that can't be read: nothing is approved, and that is known to the next start as well.
+    /// Replaces unreadable approvals by a state without approvals, which the next start finds as well.
     fn doubt(&self, name: &str, error: &io::Error) -> Remembered {
         let known = Remembered { doubted: true, ..Remembered::default() };
         let Some(file) = self.file(name) else { return known };
         let path = file.path();
-        // Only what was read and makes no sense is damaged: a file that can't be read for now may be a healthy one.
+        // Only a file that was read and can't be parsed is damaged; one that can't be read now may be intact.
         if !matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) {
-            tracing::warn!(server = name, %error, path = %path.display(), "what was approved of its tools can't be read now: they are held back; see that docent can read the file, and restart it");
+            tracing::warn!(server = name, %error, path = %path.display(), "cannot read the tool approvals; all tools are held back until docent can read the file and is restarted");
             return known;
         }
         match file.set_aside(&known) {
             Ok(aside) => {
-                tracing::warn!(server = name, %error, kept = %aside.display(), "what was approved of its tools can't be read, and is kept aside: they are held back until `docent servers approve`");
+                tracing::warn!(server = name, %error, kept = %aside.display(), "the tool approvals are corrupt and were moved aside; all tools are held back until `docent servers approve`");
             }
             Err(failed) => {
-                tracing::warn!(server = name, %error, path = %path.display(), %failed, "what was approved of its tools can't be read, nor be kept aside: they are held back; mend the file, or remove it to approve of whatever the server lists next");
+                tracing::warn!(server = name, %error, path = %path.display(), %failed, "cannot read or back up the tool approvals; all tools are held back. Fix the file, or delete it to approve whatever the server lists next");
             }
         }
         known
     }
 
-    /// Keeps what is known, all at once. It takes the place of nothing that can't be read and, where approvals could not be
-    /// read a moment ago, of none that can be by now.
+    /// Saves the state of a server atomically. Never overwrites a file that can't be read, nor readable approvals with
+    /// a placeholder for unreadable ones.
     pub fn save(&self, name: &str, known: &Remembered) {
         let Some(file) = self.file(name) else { return };
         let is_sound = |kept: Remembered| kept.is_learned() && !kept.doubted;
@@ -207,12 +208,12 @@ impl Memory {
             if known.doubted && kept.is_some_and(is_sound) { Ok(()) } else { file.replace(known) }
         });
         if let Err(error) = saved {
-            tracing::warn!(path = %file.path().display(), %error, "what was learned of a server can't be kept");
+            tracing::warn!(path = %file.path().display(), %error, "cannot save the state of a server");
         }
     }
 
-    /// Approves definitions as somebody has seen them, and returns their names. Where one is another by now, or no longer held
-    /// back, none is approved.
+    /// Approves definitions that were shown to a person, and returns their names. If one has changed since, or is no
+    /// longer held back, none is approved.
     pub fn approve_seen(
         &self,
         name: &str,
@@ -225,7 +226,7 @@ impl Memory {
         self.decide(name, choose, Remembered::approve)
     }
 
-    /// Refuses definitions that are held back: nobody is asked about them again. Returns their names.
+    /// Refuses definitions that are held back, so that they are not offered for approval again. Returns their names.
     pub fn refuse(&self, name: &str, tools: &[String]) -> io::Result<Vec<String>> {
         self.decide(name, |known| known.held_of(tools), Remembered::refuse)
     }
@@ -247,23 +248,23 @@ impl Memory {
         Ok(names)
     }
 
-    /// Forgets a server.
+    /// Deletes the state of a server.
     pub fn forget(&self, name: &str) {
         if let Some(file) = self.file(name)
             && let Err(error) = file.folder.remove(&file.name)
             && !is_absent(&error)
         {
-            tracing::warn!(path = %file.path().display(), %error, "what was remembered of a server can't be removed");
+            tracing::warn!(path = %file.path().display(), %error, "cannot remove the saved state of a server");
         }
     }
 }
 
-/// Whether there is no file, and not one that can't be read.
+/// Whether the file is absent, rather than unreadable.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The file of a server in its folder.
+/// The state file of a server.
 struct MemoryFile<'a> {
     folder: &'a Folder,
     name: PathBuf,
@@ -274,8 +275,8 @@ impl MemoryFile<'_> {
         self.folder.path().join(&self.name)
     }
 
-    /// Keeps the file under another name, which is returned, and puts another in its place. There is a file at every moment:
-    /// without one, another process would take the server for one that was never seen.
+    /// Keeps the file under another name, which is returned, and puts a new one in its place. A file exists at every
+    /// moment: without one, another process would treat the server as new.
     fn set_aside(&self, known: &Remembered) -> io::Result<PathBuf> {
         for number in 1..MOST_ASIDE {
             let aside = self.name.with_extension(format!("damaged-{number}"));
@@ -284,7 +285,7 @@ impl MemoryFile<'_> {
                     return match self.replace(known) {
                         Ok(()) => Ok(self.folder.path().join(aside)),
                         Err(error) => {
-                            // The damaged file is still in its place, and a name more would be left at every attempt.
+                            // The damaged file is still in place; every attempt would leave one more link.
                             self.folder.remove(&aside).unwrap_or_default();
                             Err(error)
                         }
@@ -294,7 +295,7 @@ impl MemoryFile<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::other("too many damaged files are beside it: remove them"))
+        Err(io::Error::other("too many damaged copies next to it; remove them"))
     }
 
     fn replace(&self, known: &Remembered) -> io::Result<()> {
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_holds_for_the_same_way_alone() {
+    fn state_is_loaded_for_the_same_transport_only() {
         let folder = tempfile::tempdir().unwrap();
         let memory = Memory::new(folder.path().join("servers"));
         let way = |url: &str| Way::Remote { url: url.into(), sse: None, headers: BTreeMap::new() };
@@ -331,7 +332,7 @@ mod tests {
         let mut elsewhere = Spec::new("a/b", way("http://127.0.0.1:2/"));
         assert_eq!(memory.approved(&elsewhere), None);
         elsewhere.keeps_pins = true;
-        assert_eq!(memory.load(&elsewhere), None, "what it offers is to be learned anew");
+        assert_eq!(memory.load(&elsewhere), None, "what it offers must be listed again");
         assert_eq!(memory.approved(&elsewhere), Some(known));
         memory.forget("a/b");
         assert_eq!(memory.load(&spec), None);
@@ -358,7 +359,7 @@ mod tests {
         assert_eq!(refused.refused, refused.held_back, "it is held back all the same");
         assert_eq!(memory.approve_seen("s", &[held("a")].into()).unwrap(), ["a"]);
         assert!(memory.read("s").unwrap().unwrap().refused.is_empty());
-        assert_eq!(memory.approve_seen("nobody", &[held("a")].into()).unwrap(), [""; 0]);
+        assert_eq!(memory.approve_seen("missing", &[held("a")].into()).unwrap(), [""; 0]);
     }
 
     #[test]
@@ -396,13 +397,13 @@ mod tests {
             assert_eq!(memory.load(&spec), Some(doubted.clone()));
             let aside = path.with_extension(format!("damaged-{number}"));
             assert_eq!(fs::read_to_string(aside).unwrap(), "{\"tools\": [");
-            assert_eq!(memory.load(&spec), Some(doubted.clone()), "the next start knows of it too");
+            assert_eq!(memory.load(&spec), Some(doubted.clone()), "the next start finds it too");
         }
         fs::write(&path, "{").unwrap();
         memory.save("s", &doubted);
         assert_eq!(fs::read_to_string(&path).unwrap(), "{", "nothing takes its place unseen");
         fs::remove_file(&path).unwrap();
-        assert_eq!(memory.load(&spec), None, "what is not there was never seen");
+        assert_eq!(memory.load(&spec), None, "an absent file means a new server");
     }
 
     #[test]
@@ -412,7 +413,7 @@ mod tests {
         let memory = Memory::new(servers.clone());
         let known = Remembered { era: Some(Era::Stateless), ..Remembered::default() };
         memory.save("s", &known);
-        // A link in the place of a file is neither read nor replaced: what was approved is not known.
+        // A link in place of the file is neither read nor replaced: the approvals are unknown.
         let path = memory.file("s").unwrap().path();
         fs::write(&victim, serde_json::to_vec(&Remembered::default()).unwrap()).unwrap();
         let before = fs::read(&victim).unwrap();
@@ -423,7 +424,7 @@ mod tests {
         assert!(memory.read("s").unwrap_err().to_string().contains("symbolic link"));
         assert_eq!(memory.kept("s").map(|kept| kept.doubted), Some(true));
         assert!(path.is_symlink());
-        // A link in the place of the folder is refused.
+        // A link in place of the folder is refused.
         let elsewhere = place.path().join("elsewhere");
         fs::create_dir(&elsewhere).unwrap();
         fs::rename(&servers, place.path().join("moved")).unwrap();
@@ -463,7 +464,7 @@ mod tests {
         let memory = Memory::new(folder.path().to_owned());
         let path = memory.file("s").unwrap().path();
         let doubted = Remembered { doubted: true, ..Remembered::default() };
-        // A link to itself can be opened by nobody, whoever runs this.
+        // A link to itself can't be opened by any user.
         symlink(&path, &path).unwrap();
         assert_eq!(memory.kept("s"), Some(doubted.clone()));
         memory.save("s", &doubted);

@@ -2,10 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-/// The parts of one answer may take this many bytes together: as many as an answer in one message. In memory, small values
-/// take 30 times as much.
+/// Maximum bytes of the parts of one answer, the same as for an answer in one message. In memory, small values take 30
+/// times as much.
 const MAX_COLLECTED_BYTES: usize = 10_000_000;
-/// Blocks that an answer may have, in one message or in parts. Empty ones take 100 times as much memory as in a message.
+/// Maximum number of blocks of an answer, in one message or in parts. Empty ones take 100 times as much memory as in a
+/// message.
 pub(crate) const MAX_BLOCKS: usize = 10_000;
 
 /// The parts of an answer that arrived so far.
@@ -23,7 +24,7 @@ impl CollectedParts {
         result.get("partial") == Some(&Value::Bool(true))
     }
 
-    /// Adds a part; `false` when the answer is too large to go on.
+    /// Adds a part; `false` when the answer has become too large.
     pub(crate) fn add(&mut self, part: Value) -> bool {
         let Value::Object(mut fields) = part else { return true };
         self.bytes = self.bytes.saturating_add(Value::Object(fields.clone()).to_string().len());
@@ -31,7 +32,7 @@ impl CollectedParts {
         for (place, block) in blocks.into_iter().enumerate() {
             let before = self.content.last_mut().filter(|_| place == 0);
             match before.and_then(plain_text).zip(block.get("text").and_then(Value::as_str)) {
-                // A text goes on where the part before it ended.
+                // A text continues where the previous part ended.
                 Some((text, more)) if is_plain_text(&block) => text.push_str(more),
                 _ => self.content.push(block),
             }
@@ -47,7 +48,7 @@ impl CollectedParts {
         self.into_result()
     }
 
-    /// What arrived of an answer whose last part never came, still marked as partial.
+    /// Returns the parts that arrived of an unfinished answer, still marked as partial.
     pub(crate) fn into_result(mut self) -> Value {
         self.fields.insert("content".into(), self.content.into());
         Value::Object(self.fields)

@@ -1,4 +1,4 @@
-//! The client's side of one connection: ids, answers that come in any order, progress, questions.
+//! The client's side of one connection: request ids, answers in any order, progress, requests of the server.
 
 use crate::{Hears, Stream, TimeLimit, parts::CollectedParts, tolerant, waiting};
 use docent_dial::{Event, Failure, Line, Listener, Outgoing};
@@ -16,18 +16,18 @@ use std::{
 };
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
-/// What servers from before the first revision answer.
+/// The version that servers from before the first revision report.
 pub(crate) const PLAIN_VERSION: &str = "1.0";
 /// The revision without sessions.
 pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
 
-/// How a server wants to be spoken to.
+/// Which kind of protocol a server uses.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Era {
-    /// After a handshake, in the revision that it named.
+    /// With a handshake, in the revision that it named.
     Session(String),
-    /// With everything on each request.
+    /// Without sessions; each request carries everything.
     Stateless,
 }
 
@@ -41,34 +41,34 @@ impl Era {
     }
 }
 
-/// Messages about requests that have ended which a server may send until it is asked something again. One that ignores
-/// cancellations would keep docent busy for ever.
+/// Messages about ended requests that a server may send until the next request. A server that ignores cancellations
+/// would otherwise keep docent busy forever.
 const MAX_LATE_MESSAGES: u64 = 1000;
 
-/// Characters of a server's message that are told among other words, such as in a log.
+/// Characters of a server's message that are shown within another text, such as a log line.
 const TOLD: usize = 2000;
 
-/// Why a request has no result. In words, a server's message is cut; whoever passes it on has it whole.
+/// Why a request has no result. `Display` truncates a server's message; the field contains all of it.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RequestError {
-    /// The server says so.
+    /// The server answered with an error.
     #[error("{} ({code})", cut(.message))]
     Rpc {
         /// Its code.
         code: i64,
         /// Its message.
         message: String,
-        /// What it says beside that.
+        /// Its additional data.
         data: Option<Value>,
     },
-    /// It did not get there, or the answer did not get back.
+    /// The request did not reach the server, or the answer did not come back.
     #[error(transparent)]
     Failed(#[from] Failure),
-    /// Nothing was heard of it for this long.
+    /// Neither an answer nor progress arrived within this time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
     /// It reported progress, and no answer came within this time.
-    #[error("progress, but no answer within {} s", .0.as_secs_f64())]
+    #[error("progress reported, but no answer within {} s", .0.as_secs_f64())]
     OverLimit(Duration),
 }
 
@@ -86,17 +86,17 @@ pub struct Request {
     pub params: Object,
     /// Header fields beyond those that follow from it.
     pub headers: Vec<(String, String)>,
-    /// Hears how far it is. Having one asks the server to tell.
+    /// Receives progress. If set, the server is asked to report it.
     pub progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
-    /// How long nothing may be heard of it; progress starts the time anew.
+    /// The timeout; progress restarts it.
     pub patience: Option<Duration>,
-    /// Starts the time anew as well.
+    /// Restarts the timeout as well.
     pub heard: Arc<Notify>,
-    /// The most that it may take, however much progress is heard of.
+    /// The total time limit, whatever progress is reported.
     pub limit: Option<Arc<TimeLimit>>,
-    /// What it is recorded with.
+    /// Additional fields of its traffic record.
     pub more: More,
-    /// Names whoever asks: what comes on the stream of this request is about them.
+    /// Identifies the caller that messages on the stream of this request are about.
     pub caller: Option<u64>,
 }
 
@@ -107,10 +107,10 @@ impl Request {
     }
 }
 
-/// What takes the events of a line: made before the line, because the line needs it.
+/// Receives the events of a line. Created first, because the line needs it.
 pub(crate) struct Core {
     pending: Mutex<HashMap<u64, Pending>>,
-    /// Tasks that are waited for, by the id that the server gave them.
+    /// Tasks that a call waits for, by the server's task id.
     tasks: Mutex<HashMap<String, Task>>,
     next: AtomicU64,
     /// Messages about requests that have ended, since the last request.
@@ -119,39 +119,39 @@ pub(crate) struct Core {
     closed: OnceLock<Failure>,
     /// The server's name in traces.
     server: String,
-    /// Records what is said.
+    /// Records the messages.
     tap: Option<Tap>,
 }
 
 struct Pending {
-    /// `None` once the request has its answer, though the server has not sent the last of it.
+    /// `None` once the request is answered, even if the server has more to send.
     reply: Option<oneshot::Sender<Result<Value, RequestError>>>,
     progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
     heard: Arc<Notify>,
     caller: Option<u64>,
     /// Whether the server was asked for a task.
     is_task: bool,
-    /// What arrived of an answer that comes in parts.
+    /// The parts of an answer that have arrived.
     parts: Option<CollectedParts>,
 }
 
 impl Pending {
-    /// Ends a request whose answer will not come. The parts that came are its answer, where there are any.
+    /// Ends a request whose answer will not come. If parts arrived, they are its answer.
     fn fail(mut self, error: RequestError) {
         let parts = self.parts.take();
         self.answer(parts.map(CollectedParts::into_result).ok_or(error));
     }
 
-    /// Hands the answer over, the first time.
+    /// Sends the answer to the caller, once.
     fn answer(&mut self, answer: Result<Value, RequestError>) {
         if let Some(reply) = self.reply.take() {
-            // The caller may be gone.
+            // The caller may have stopped waiting.
             drop(reply.send(answer));
         }
     }
 }
 
-/// A task: it tells how far it is under the token of the request that began it, which has been answered.
+/// A running task. It reports progress under the token of the request that started it, which is already answered.
 struct Task {
     token: u64,
     progress: Box<dyn Fn(Progress) + Send + Sync>,
@@ -159,7 +159,7 @@ struct Task {
     done: f64,
 }
 
-/// What a word about a task counts as progress: less than any step of its own.
+/// The progress that a status notification of a task counts as: less than any step of its own.
 const WORD: f64 = 0.001;
 
 impl Core {
@@ -167,7 +167,7 @@ impl Core {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Goes on hearing of a request that was answered with a task.
+    /// Keeps forwarding progress of a request that was answered with a task.
     fn follow(&self, token: u64, pending: &mut Pending, result: &Value) {
         let id = result.pointer("/task/taskId").and_then(Value::as_str);
         let Some(id) = id.filter(|_| pending.is_task) else { return };
@@ -176,7 +176,7 @@ impl Core {
         self.tasks().insert(id.to_owned(), Task { token, progress, heard, done: 0.0 });
     }
 
-    /// A word about a task is progress of the call that waits for it.
+    /// Reports a task's status notification as progress of the call that waits for it.
     fn task_status(&self, params: &Value) {
         let mut tasks = self.tasks();
         let id = params.get("taskId").and_then(Value::as_str);
@@ -228,7 +228,7 @@ impl Core {
         self.answered(id, fields.remove("error"), fields.remove("result"));
     }
 
-    /// Takes the answer to a request, or a part of it. One to a request that was given up is dropped.
+    /// Handles the answer to a request, or a part of it. Answers to abandoned requests are dropped.
     fn answered(&self, id: u64, error: Option<Value>, result: Option<Value>) {
         let mut all = self.pending();
         let error = error.filter(|error| !error.is_null());
@@ -237,7 +237,7 @@ impl Core {
             && let Some(pending) = all.get_mut(&id)
         {
             pending.heard.notify_one();
-            // What comes after the answer was too large is dropped.
+            // Once the answer is too large, the rest is dropped.
             let is_full =
                 pending.reply.is_some() && !pending.parts.get_or_insert_default().add(part.clone());
             if let Some(parts) = pending.parts.take_if(|_| is_full) {
@@ -295,7 +295,7 @@ impl Core {
         let message = params.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
         let (done, total) = (field("progress").unwrap_or(0.0), field("total"));
         let mut extra = params.as_object().cloned().unwrap_or_default();
-        // The caller has its own token, and the message has its place.
+        // The caller has its own token, and the message its own field.
         extra.retain(|name, _| name != "progressToken" && name != "message");
         let step = Progress { done, total, message, extra };
         if let Some(known) = pending.get(&token) {
@@ -347,7 +347,7 @@ impl Listener for Core {
     }
 }
 
-/// Ids are ours, and numbers; some servers write them as text.
+/// Our ids are numbers; some servers send them back as text.
 fn number(id: &Value) -> Option<u64> {
     id.as_u64().or_else(|| id.as_str()?.parse().ok())
 }
@@ -362,25 +362,25 @@ fn rpc(mut error: Value) -> RequestError {
     RequestError::Rpc { code, message, data: error.get_mut("data").map(Value::take) }
 }
 
-/// A server at the other end of a line.
+/// The server at the other end of a line.
 pub struct Peer {
     line: Arc<dyn Line>,
     core: Arc<Core>,
     era: OnceLock<Era>,
-    /// What may be asked of this side.
+    /// Capabilities announced to the server.
     pub(crate) capabilities: Value,
-    /// Answers that may be under way.
+    /// Limits the answers that are being sent.
     answers: Arc<Semaphore>,
 }
 
-/// How long a server may take to acknowledge its shutdown.
+/// How long a server may take to acknowledge a shutdown.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
-/// Answers to a server that may wait to be sent.
+/// Answers to a server that may be waiting to be sent.
 const MOST_ANSWERS: usize = 64;
 
 impl Peer {
-    /// Opens a line with `dial`, which gets the listener for its events. `server` is its name in traces, `capabilities` what
-    /// it may ask for; `tap` records what is said.
+    /// Opens a line with `dial`, which gets the listener for its events. `server` is its name in traces, `capabilities`
+    /// what it may request; `tap` records the messages.
     pub async fn open<F>(
         server: &str,
         hears: Arc<dyn Hears>,
@@ -406,12 +406,12 @@ impl Peer {
         Ok(Self { line, core, era: OnceLock::new(), capabilities, answers })
     }
 
-    /// Why the line is dead, if it is.
+    /// Returns why the line was closed, if it was.
     pub fn closed(&self) -> Option<&Failure> {
         self.core.closed.get()
     }
 
-    /// How the server is spoken to, once that is known.
+    /// Returns the server's protocol mode, once it is known.
     pub fn era(&self) -> Option<&Era> {
         self.era.get()
     }
@@ -424,7 +424,7 @@ impl Peer {
         self.era.get_or_init(|| era.clone());
     }
 
-    /// Asks, and waits for the answer. Dropping the future cancels the request at the server.
+    /// Sends a request and waits for the answer. Dropping the future cancels the request at the server.
     pub async fn request(&self, method: &str, request: Request) -> Result<Value, RequestError> {
         let Request { mut params, headers, progress, patience, heard, limit, more, caller } =
             request;
@@ -448,7 +448,7 @@ impl Peer {
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         let sent = self.send(Outgoing { message, headers }, more);
         let sent = match patience {
-            // A server that does not read must not hold up whoever asks.
+            // A server that does not read must not block the caller.
             Some(patience) => tokio::time::timeout(patience, sent)
                 .await
                 .map_err(|_| RequestError::TimedOut(patience))?,
@@ -461,11 +461,11 @@ impl Peer {
         }
         match waiting::for_answer(answered, patience, &heard, limit.as_deref()).await {
             Ok(result) => {
-                // Of an answer that is too large, the server has more to send.
+                // If the answer was too large, the server has more to send.
                 open.done = !self.core.pending().contains_key(&id);
                 result
             }
-            // The parts that came in time are the answer; the rest is cancelled.
+            // The parts that arrived in time are the answer; the rest is cancelled.
             Err(error) => {
                 let parts =
                     self.core.pending().get_mut(&id).and_then(|pending| pending.parts.take());
@@ -495,7 +495,7 @@ impl Peer {
         ]
     }
 
-    /// Tells the server something.
+    /// Sends a notification.
     pub async fn notify(&self, method: &str, params: Object) -> Result<(), Failure> {
         let message = if params.is_empty() {
             json!({"jsonrpc": "2.0", "method": method})
@@ -510,17 +510,17 @@ impl Peer {
         self.line.send(outgoing).await
     }
 
-    /// A place among the answers under way, if there is one.
+    /// Acquires a permit to send an answer, if one is free.
     pub(crate) fn turn_to_answer(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.answers).try_acquire_owned().ok()
     }
 
-    /// Nobody waits for this task any more.
+    /// Stops forwarding the progress of a task.
     pub(crate) fn forget_task(&self, id: &str) {
         self.core.tasks().remove(id);
     }
 
-    /// Answers what the server asked.
+    /// Answers a request of the server.
     pub async fn answer(&self, id: Value, answer: Result<Value, RequestError>) {
         let message = match answer {
             Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
@@ -537,17 +537,17 @@ impl Peer {
             }
         };
         if let Err(failure) = self.send(message.into(), More::default()).await {
-            tracing::debug!(%failure, "an answer did not reach its server");
+            tracing::debug!(%failure, "failed to send an answer to the server");
         }
     }
 
-    /// Ends the connection. A server that speaks the plain dialect is asked to shut down first.
+    /// Closes the connection. A server of the plain dialect is asked to shut down first.
     pub async fn close(&self) {
         let is_plain = self.era.get().is_some_and(|era| era.version() == PLAIN_VERSION);
         if is_plain && self.closed().is_none() {
             let request = Request { patience: Some(SHUTDOWN_TIMEOUT), ..Request::default() };
             if let Err(error) = self.request("shutdown", request).await {
-                tracing::debug!(server = self.core.server, %error, "it did not acknowledge its shutdown");
+                tracing::debug!(server = self.core.server, %error, "the server did not acknowledge the shutdown");
             }
         }
         self.line.close().await;
@@ -556,7 +556,7 @@ impl Peer {
     }
 }
 
-/// A request that waits for its answer. Given up, it is cancelled at the server, under its own id.
+/// A request that waits for its answer. If dropped, it is cancelled at the server.
 struct InFlight<'a> {
     peer: &'a Peer,
     id: u64,
@@ -575,19 +575,19 @@ impl Drop for InFlight<'_> {
         }
         let (line, id) = (Arc::clone(&self.peer.line), self.id);
         let core = Arc::clone(&self.peer.core);
-        let told = self.peer.era.get() != Some(&Era::Stateless) || !line.cancels_by_closing();
+        let notify = self.peer.era.get() != Some(&Era::Stateless) || !line.cancels_by_closing();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             line.abandon(&id.into());
-            if !told {
+            if !notify {
                 return;
             }
-            let params = json!({"requestId": id, "reason": "nobody waits for the answer any more"});
+            let params = json!({"requestId": id, "reason": "the caller no longer waits for the answer"});
             let message =
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
             core.sees_sent(&message, More::default());
             if let Err(failure) = line.send(message.into()).await {
-                tracing::debug!(%failure, "a cancellation did not reach its server");
+                tracing::debug!(%failure, "failed to send a cancellation to the server");
             }
         });
     }
@@ -602,7 +602,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_message_is_told_in_part_and_kept_whole() {
+    fn a_long_message_is_shown_in_part_and_kept_whole() {
         let check = |said: &str, want: &str| {
             let error = rpc(json!({"code": -1, "message": said}));
             assert_eq!(error.to_string(), want);

@@ -1,4 +1,4 @@
-//! What is configured of a server, and how it is reached.
+//! The configuration of a server, and how to connect to it.
 
 use crate::{
     Tail,
@@ -9,63 +9,63 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
-/// How many times its timeout a call may take where nothing else is configured.
+/// Default total time limit of a call, in multiples of its timeout.
 pub(crate) const LIMIT_FACTOR: u32 = 10;
-/// What any call may take.
+/// Maximum time of any call.
 const LONGEST_EXCHANGE: Duration = Duration::from_hours(24 * 365);
 
-/// One server.
+/// The configuration of one server.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Spec {
-    /// Names it in routes, scopes and audit lines.
+    /// Its name in routes, scopes and audit lines.
     pub name: String,
-    /// How it is reached.
+    /// Its transport.
     pub way: Way,
-    /// What it is for, for people and for discovery.
+    /// Its description for people and for discovery.
     pub about: About,
-    /// Started with docent, and kept.
+    /// Whether it is started with docent and kept running.
     pub warm: bool,
-    /// How long it may be unused before it is ended; `None` keeps it.
+    /// How long it may be idle before it is stopped; `None` keeps it running.
     pub idle: Option<Duration>,
     /// How long it may take to start.
     pub start_timeout: Duration,
-    /// How long nothing may be heard of a call. Progress starts the time anew.
+    /// Timeout of a call. Progress restarts it.
     pub timeout: Duration,
-    /// The most that a call may take, progress or not; ten times `timeout` where there is none.
+    /// Total time limit of a call, whatever progress is reported; ten times `timeout` by default.
     pub max_timeout: Option<Duration>,
-    /// Which failed calls are repeated, beside those that a tool's annotations allow.
+    /// Which failed calls are repeated, in addition to those that a tool's annotations allow.
     pub retry: Option<Retry>,
-    /// Calls that may run at once.
+    /// Maximum number of concurrent calls.
     pub concurrency: usize,
-    /// How long answers of tools that only read are kept where the server says nothing of it.
+    /// How long results of read-only tools are cached if the server does not say.
     pub cache: Option<Duration>,
-    /// Other names for its tools.
+    /// New names of its tools.
     pub rename: BTreeMap<String, String>,
     /// Tools that are not offered; patterns with `*`.
     pub hide: Vec<String>,
-    /// The only tools that are offered, where there are any; patterns with `*`.
+    /// If not empty, the only tools that are offered; patterns with `*`.
     pub only: Vec<String>,
-    /// Other descriptions for its tools.
+    /// New descriptions of its tools.
     pub describe: BTreeMap<String, String>,
-    /// Whether definitions that change, and tools that are new, are held back.
+    /// Whether changed definitions and new tools are held back.
     pub pinned: bool,
-    /// Whether tools that are not among those approved are offered without approval, where definitions are pinned.
+    /// Whether new tools are offered without approval although definitions are pinned.
     pub accepts_new_tools: bool,
-    /// Whether what was approved counts on another way to it as well. So it must where somebody else says what the way is.
+    /// Whether approvals also apply to a changed transport, as they must where someone else configures it.
     pub keeps_pins: bool,
-    /// Folders that it is told of when no client can be asked.
+    /// Roots for when no client can be asked.
     pub roots: Vec<String>,
-    /// Tells apart what else is configured of it, so that a change is seen.
+    /// Identifies all other settings, so that a change is detected.
     pub other: String,
 }
 
-/// Calls that are repeated because the user says so, for servers whose tools have no annotations.
+/// Retries that the user configured, for servers whose tools have no annotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
     /// The error codes after which a call is repeated.
     pub codes: Vec<i64>,
-    /// How often, after the first call.
+    /// Maximum number of repetitions.
     pub attempts: u32,
     /// The pause before the first repetition. The pause before the second is twice as long, and so on.
     pub backoff: Duration,
@@ -82,7 +82,7 @@ impl Retry {
     }
 }
 
-/// How a server is reached. Values may hold secrets, so they are not shown.
+/// How to connect to a server. Values may contain secrets, so `Debug` does not show them.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Way {
     /// A program, over its standard input and output.
@@ -91,7 +91,7 @@ pub enum Way {
         command: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables beside those that every program gets.
+        /// Variables in addition to those that every program gets.
         env: BTreeMap<String, String>,
         /// Its working folder.
         cwd: Option<std::path::PathBuf>,
@@ -100,7 +100,7 @@ pub enum Way {
     Remote {
         /// `http`, `https`, `ws` or `wss`.
         url: String,
-        /// Whether it is the older transport with two addresses; `None` finds out.
+        /// Whether it uses the older transport with two addresses; `None` detects it.
         sse: Option<bool>,
         /// Header fields of every request.
         headers: BTreeMap<String, String>,
@@ -108,7 +108,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// How messages travel, in a word.
+    /// Returns the name of the transport.
     pub fn via(&self) -> &'static str {
         match self {
             Self::Program { .. } => "stdio",
@@ -137,35 +137,35 @@ impl std::fmt::Debug for Way {
     }
 }
 
-/// What a server is for.
+/// Description of a server.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct About {
     /// Name for people.
     pub title: Option<String>,
     /// What it does.
     pub description: Option<String>,
-    /// Words that it is found by.
+    /// Tags for search.
     pub tags: Vec<String>,
-    /// Fields of knowledge that it is found by.
+    /// Domains for search.
     pub domains: Vec<String>,
-    /// What it may be asked.
+    /// Example requests.
     pub examples: Vec<String>,
-    /// Higher comes first among equals.
+    /// Higher comes first among equal matches.
     pub priority: i64,
-    /// When it is shown, where that is not always.
+    /// When it is shown, if not always.
     pub visibility: Option<Visibility>,
-    /// Whether its tools are left out of lists, and shown to whoever looks for them.
+    /// Whether its tools are left out of lists and found only by search.
     pub on_request: bool,
-    /// As its file has it: how delicate its data are.
+    /// Sensitivity of its data, as configured.
     pub sensitivity: Option<String>,
 }
 
-/// When a server is shown that is not shown to everybody.
+/// When a server is shown that is not always shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Visibility {
-    /// When it is named.
+    /// When the query names it.
     OptIn,
-    /// When it is named, or when experimental ones are asked for.
+    /// When the query names it or asks for experimental servers.
     Experimental,
 }
 
@@ -177,7 +177,7 @@ impl About {
 }
 
 impl Spec {
-    /// A server with nothing but a way to it.
+    /// Creates a configuration with defaults for a transport.
     pub fn new(name: impl Into<String>, way: Way) -> Self {
         Self {
             name: name.into(),
@@ -203,31 +203,32 @@ impl Spec {
         }
     }
 
-    /// The most that a call may take, whatever progress the server reports. A task has at least the time that the server is
-    /// asked to keep it.
+    /// Total time limit of a call, whatever progress the server reports. A task has at least the time that the server
+    /// is asked to keep it.
     pub(crate) fn call_limit(&self, is_task: bool) -> Duration {
         let limit = self.max_timeout.unwrap_or_else(|| self.timeout.saturating_mul(LIMIT_FACTOR));
         if is_task { limit.max(TASK_TIME) } else { limit }
     }
 
-    /// The most that a call may take in all: its turn, the start of the server, and each try.
+    /// Maximum time of a call with everything: its turn, the start of the server, and each attempt.
     pub(crate) fn longest_exchange(&self, is_task: bool) -> Duration {
         let retries = self.retry.as_ref().map_or(0, |retry| retry.attempts);
         let tries = self.call_limit(is_task).saturating_mul(TRIES.max(retries.saturating_add(1)));
         let pauses = self.retry.as_ref().map_or(Duration::ZERO, Retry::all_pauses);
         let tries = tries.saturating_add(pauses);
-        // The caller adds this to the present.
+        // The caller adds this to the current time.
         let most = self.timeout.saturating_add(self.start_timeout).saturating_add(tries);
         most.min(LONGEST_EXCHANGE)
     }
 
-    /// Tells one way from another without telling the secrets in it. What was learned of a server holds for its way alone.
+    /// Identifies the transport without revealing its secrets. The stored state of a server is valid for its transport
+    /// only.
     pub fn digest(&self) -> String {
         let way = match &self.way {
             Way::Program { command, args, env, cwd } => {
                 json!([command, args, env.keys().collect::<Vec<_>>(), cwd])
             }
-            // A token that is renewed makes no other server.
+            // A renewed token does not make it another server.
             Way::Remote { url, sse, headers } => {
                 json!([url, sse, headers.keys().collect::<Vec<_>>()])
             }
@@ -248,7 +249,7 @@ pub(crate) fn digest(value: &Value) -> String {
     hex(hash.get(..16).unwrap_or_default())
 }
 
-/// Bytes as people write them.
+/// Formats bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
@@ -257,7 +258,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// A pattern with `*` for any characters.
+/// Whether a name matches a pattern with `*` for any characters.
 fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
@@ -271,21 +272,21 @@ fn fits(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// What of the servers' tools a client sees in its list.
+/// Which tools of the servers a client sees in its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Exposure {
     /// Everything.
     Direct,
     /// Four tools that find, describe and call the others.
     Discover,
-    /// The one or the other, by how many tokens everything would take.
+    /// Either, depending on how many tokens all definitions would take.
     #[default]
     Auto,
 }
 
-/// Makes connections.
+/// Opens connections.
 pub trait Dialer: Send + Sync {
-    /// Starts or reaches a server. What a program writes to its standard error goes to `stderr`.
+    /// Starts or connects to a server. Standard error of a program goes to `stderr`.
     fn dial<'a>(
         &'a self,
         spec: &'a Spec,

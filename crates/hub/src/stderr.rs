@@ -1,4 +1,4 @@
-//! The last lines that a program wrote to its standard error, and how loudly they are told.
+//! The last lines that a program wrote to its standard error, and the log level for them.
 
 use std::{
     collections::VecDeque,
@@ -6,9 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Lines that are kept.
+/// Maximum number of kept lines.
 const LINES: usize = 200;
-/// Characters of one line that are kept.
+/// Maximum characters of a kept line.
 const WIDTH: usize = 2000;
 
 /// A ring of lines.
@@ -18,7 +18,7 @@ pub struct Tail(Mutex<Lines>);
 #[derive(Debug, Default)]
 struct Lines {
     kept: VecDeque<String>,
-    /// Lines in all, those that are gone included.
+    /// Total number of lines, including dropped ones.
     seen: usize,
 }
 
@@ -27,7 +27,7 @@ impl Tail {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a line; the oldest makes room.
+    /// Adds a line and drops the oldest if full.
     pub fn push(&self, line: &str) {
         let mut lines = self.lines();
         if lines.kept.len() == LINES {
@@ -37,13 +37,13 @@ impl Tail {
         lines.seen += 1;
     }
 
-    /// The last `most` lines, oldest first.
+    /// Returns the last `most` lines, oldest first.
     pub fn last(&self, most: usize) -> Vec<String> {
         let kept = &self.lines().kept;
         kept.iter().skip(kept.len().saturating_sub(most)).cloned().collect()
     }
 
-    /// The lines that came after the first `seen`, as far as they are kept, and how many there are in all.
+    /// Returns the kept lines after the first `seen`, and the total number of lines.
     pub fn since(&self, seen: usize) -> (Vec<String>, usize) {
         let lines = self.lines();
         let new = lines.seen.saturating_sub(seen).min(lines.kept.len());
@@ -51,31 +51,31 @@ impl Tail {
     }
 }
 
-/// Which lines of a program that writes a lot are told as usual: so many in a while, and the rest more quietly.
+/// Limits how many lines of a program are logged as usual in a time window; the rest is logged at a lower level.
 #[derive(Debug, Default)]
 pub struct Pace {
     since: Option<Instant>,
     told: usize,
 }
 
-/// How a line is told.
+/// How a line is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
     /// As usual.
     Aloud,
-    /// As usual, and that those behind it will not be for a while.
+    /// As usual, with a note that the next ones will be quieter for a while.
     Last,
-    /// Quietly.
+    /// At a lower level.
     Quietly,
 }
 
 impl Pace {
-    /// Lines that are told as usual.
+    /// Lines per window that are logged as usual.
     pub const MOST: usize = 20;
-    /// In a while of this length.
+    /// Length of the window.
     pub const WHILE: Duration = Duration::from_secs(10);
 
-    /// How a line is told that comes now.
+    /// Returns how to log a line that arrives now.
     pub fn next(&mut self, now: Instant) -> Told {
         if self.since.is_none_or(|since| now.duration_since(since) >= Self::WHILE) {
             *self = Self { since: Some(now), told: 0 };
@@ -94,16 +94,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_writes_a_lot_is_told_more_quietly_for_a_while() {
+    fn a_program_that_writes_a_lot_is_logged_more_quietly_for_a_while() {
         let (mut pace, now) = (Pace::default(), Instant::now());
-        let told: Vec<Told> = (0..Pace::MOST + 2).map(|_| pace.next(now)).collect();
-        assert!(told[..Pace::MOST - 1].iter().all(|one| *one == Told::Aloud));
-        assert_eq!(told[Pace::MOST - 1..], [Told::Last, Told::Quietly, Told::Quietly]);
+        let levels: Vec<Told> = (0..Pace::MOST + 2).map(|_| pace.next(now)).collect();
+        assert!(levels[..Pace::MOST - 1].iter().all(|one| *one == Told::Aloud));
+        assert_eq!(levels[Pace::MOST - 1..], [Told::Last, Told::Quietly, Told::Quietly]);
         assert_eq!(pace.next(now + Pace::WHILE), Told::Aloud);
     }
 
     #[test]
-    fn the_last_lines_are_kept_and_told_once() {
+    fn the_last_lines_are_kept_and_returned_once() {
         let tail = Tail::default();
         assert_eq!(tail.since(0), (Vec::new(), 0));
         for number in 0..LINES + 5 {

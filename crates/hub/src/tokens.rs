@@ -1,16 +1,16 @@
 //! Estimates what a text costs a model's context.
 //!
-//! Every model counts in its own way and none of their tables is small, so that tokens are estimated from the text: a
-//! word, or a hump of a camelCase one, is one token for each 10 letters begun; digits make one for each 3; punctuation
-//! one for each 4 in a row; a line end one; any other character one. Held against `o200k_base` on the 51 definitions
-//! of five servers (everything, filesystem, memory, sequential-thinking, docent), the sum was 1.3 % over, a definition
-//! 2.3 % off on average and 6.8 % at most. Text without Latin letters is counted too high.
+//! Every model counts in its own way, and their tables are large, so tokens are estimated from the text: a word, or a
+//! part of a camelCase one, is one token per 10 letters or part of them; digits make one per 3; punctuation one per 4
+//! in a row; a line end one; any other character one. Compared with `o200k_base` on the 51 definitions of five servers
+//! (everything, filesystem, memory, sequential-thinking, docent), the sum was 1.3 % over, a definition 2.3 % off on
+//! average and 6.8 % at most. Text without Latin letters is counted too high.
 
 const WORD: usize = 10;
 const DIGITS: usize = 3;
 const MARKS: usize = 4;
 
-/// What a run of characters is made of.
+/// Class of a run of characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Run {
     Lower,
@@ -41,17 +41,17 @@ impl Run {
     }
 }
 
-/// How many tokens a text is, about.
+/// Estimates the number of tokens of a text.
 pub fn estimate(text: &str) -> usize {
     let mut total = 0;
     let mut open: Option<(Run, usize)> = None;
     for c in text.chars() {
-        // A space belongs to the word behind it.
+        // A space belongs to the word after it.
         let spaced = c.is_ascii_whitespace();
         let run = Run::of(c);
         open = match open {
             Some((before, length)) if before == run && !spaced => Some((run, length + 1)),
-            // A capital begins the hump that follows it.
+            // A capital starts the camelCase part that follows it.
             Some((Run::Upper, 1)) if run == Run::Lower => Some((run, 2)),
             before => {
                 total += before.map_or(0, |(run, length)| run.cost(length));
@@ -85,7 +85,7 @@ mod tests {
         check("日本", 2);
     }
 
-    /// What `o200k_base` made of definitions that servers send.
+    /// Token counts of `o200k_base` for definitions that servers send.
     #[test]
     fn the_estimate_is_near_a_real_count() {
         let known = [

@@ -1,5 +1,5 @@
-//! Looser dialects of the field, read as what they mean: fields in `snake_case`, notifications without their prefix,
-//! resources that are not wrapped.
+//! Normalizes messages of lenient servers: fields in `snake_case`, notifications without their prefix, resources that
+//! are not wrapped.
 
 use serde_json::{Map, Value, json};
 
@@ -25,14 +25,14 @@ const ANNOTATIONS: Aliases = &[
     ("last_modified", "lastModified"),
 ];
 
-/// Parameters of what a server tells.
+/// Parameters of notifications.
 const TOLD: Aliases = &[
     ("progress_token", "progressToken"),
     ("request_id", "requestId"),
     ("elicitation_id", "elicitationId"),
 ];
 
-/// Parameters of what a server asks.
+/// Parameters of a server's requests.
 const ASKED: Aliases = &[
     ("max_tokens", "maxTokens"),
     ("system_prompt", "systemPrompt"),
@@ -62,7 +62,7 @@ const BARE: [&str; 8] = [
     "elicitation/complete",
 ];
 
-/// Brings one message into the protocol's words. What is there in those words already stays as it is.
+/// Normalizes one message. Fields that already have the protocol's names stay as they are.
 pub(crate) fn message(message: &mut Value) {
     let Value::Object(fields) = message else { return };
     if let Some(Value::String(method)) = fields.get_mut("method") {
@@ -120,7 +120,7 @@ fn parameters(method: &str, params: &mut Map<String, Value>) {
     }
 }
 
-/// The objects of a list, or the one that stands in its place.
+/// The objects of a list, or the single object in its place.
 fn objects(value: Option<&mut Value>) -> impl Iterator<Item = &mut Map<String, Value>> {
     let all: Vec<&mut Value> = match value {
         Some(Value::Array(all)) => all.iter_mut().collect(),
@@ -130,7 +130,7 @@ fn objects(value: Option<&mut Value>) -> impl Iterator<Item = &mut Map<String, V
     all.into_iter().filter_map(Value::as_object_mut)
 }
 
-/// Something in a list: a tool, an address, a block.
+/// Renames the fields of a list item: a tool, a resource, a block.
 fn rename_item(item: &mut Map<String, Value>) {
     rename(item, RESULT);
     if let Some(Value::Object(annotations)) = item.get_mut("annotations") {
@@ -141,7 +141,7 @@ fn rename_item(item: &mut Map<String, Value>) {
     }
 }
 
-/// Puts a resource whose fields are beside `type` under `resource`, where the protocol has them.
+/// Moves the fields of an unwrapped resource under `resource`, where the protocol has them.
 fn wrap_resource(block: &mut Map<String, Value>) {
     let has_body = block.contains_key("text") || block.contains_key("blob");
     let is_flat = block.get("type").and_then(Value::as_str) == Some("resource")
@@ -160,7 +160,7 @@ fn wrap_resource(block: &mut Map<String, Value>) {
     block.insert("resource".to_owned(), resource.into());
 }
 
-/// Adds the reason of a failed call to its content, where some servers leave it out and models look for it.
+/// Adds the reason of a failed call to its content, where models look for it and some servers omit it.
 fn add_error_text(result: &mut Map<String, Value>) {
     let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
     let Some(reason) = result.get("error").and_then(Value::as_str).filter(|_| is_error) else {
@@ -176,7 +176,7 @@ fn add_error_text(result: &mut Map<String, Value>) {
 }
 
 fn rename(fields: &mut Map<String, Value>, aliases: Aliases) {
-    // Most objects have no such field: then nothing is touched.
+    // Most objects have no such field.
     if !fields.keys().any(|name| name.contains('_') && name != "_meta") {
         return;
     }
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loose_words_are_heard_as_what_they_mean() {
+    fn lenient_fields_are_normalized() {
         let cases = [
             (
                 json!({"id": 1, "result": {"is_error": true, "content": [{"type": "image", "mime_type": "a/b"}]}}),

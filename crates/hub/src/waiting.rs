@@ -1,4 +1,4 @@
-//! Waiting for the answer to a request: how long nothing may be heard of it, and how long it may take in all.
+//! Waits for the answer to a request, with a timeout that progress restarts and a total time limit.
 
 use crate::RequestError;
 use docent_dial::Failure;
@@ -12,22 +12,22 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// The most time that a request may take, however much progress its server reports.
+/// Total time limit of a request, however much progress its server reports.
 #[derive(Debug)]
 pub struct TimeLimit {
     limit: Duration,
     began: OnceLock<Instant>,
-    /// Time that doesn't count, such as that which a person takes to answer a question of the server.
+    /// Time that doesn't count, such as what a person takes to answer a question.
     excused: Mutex<Duration>,
 }
 
 impl TimeLimit {
-    /// A limit that counts from when the answer is first waited for.
+    /// Creates a limit that starts when the wait for the answer starts.
     pub fn new(limit: Duration) -> Self {
         Self { limit, began: OnceLock::new(), excused: Mutex::default() }
     }
 
-    /// Leaves this time out of account.
+    /// Excludes this time from the limit.
     pub(crate) fn excuse(&self, time: Duration) {
         *self.excused.lock().unwrap_or_else(PoisonError::into_inner) += time;
     }
@@ -39,7 +39,7 @@ impl TimeLimit {
     }
 }
 
-/// Waits for an answer for `patience` after each time that something is `heard` of it, and for no longer than `limit` in all.
+/// Waits for an answer for `patience` after each notification of `heard`, and no longer than `limit` in total.
 pub(crate) async fn for_answer(
     mut answered: oneshot::Receiver<Result<Value, RequestError>>,
     patience: Option<Duration>,
@@ -49,7 +49,7 @@ pub(crate) async fn for_answer(
     let gone = |_| Failure::Lost("the connection ended".into()).into();
     loop {
         let left = limit.map(TimeLimit::left);
-        // Checked here as well: a server may report progress faster than a timer is looked at.
+        // Checked here as well: a server may report progress faster than a timer is polled.
         if let (Some(Duration::ZERO), Some(limit)) = (left, limit) {
             return Err(RequestError::OverLimit(limit.limit));
         }
@@ -71,7 +71,7 @@ pub(crate) async fn for_answer(
                 Some(patience) if left.is_none_or(|left| patience <= left) => {
                     return Err(RequestError::TimedOut(patience));
                 }
-                // The limit is looked at again.
+                // The limit is checked again.
                 _ => {}
             },
         }
@@ -85,7 +85,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// How waiting for an answer that never comes ends, and after which time, where something is heard every `interval`.
+    /// Returns how the wait for an answer that never comes ends, and when, with progress every `interval`.
     async fn ends(
         patience: Option<Duration>,
         interval: Duration,

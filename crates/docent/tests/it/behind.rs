@@ -94,7 +94,7 @@ async fn a_server_that_the_policy_closes_is_closed_to_scripts() {
         (json!({"code": "import \"mcp-clients/inner\"; return 1"}), "mcp-clients/inner"),
         (
             json!({"code": "return 1", "allowedMcpIds": ["inner"]}),
-            "no server that you may use now is called",
+            "no server named",
         ),
         (json!({"code": "return Object.keys(mcp).length"}), "0"),
     ] {
@@ -133,7 +133,7 @@ async fn an_argument_that_is_misspelt_is_told_with_the_one_that_was_meant() {
         (
             "describe_mcp",
             json!({"id": "nope"}),
-            "Error: argument `id`: no server that you may use now is called \"nope\"; there are [\"inner\"]",
+            "Error: argument `id`: no server named \"nope\" is available to you; available: [\"inner\"]",
         ),
     ] {
         assert_eq!(told(&mut server, tool, arguments).await, want);

@@ -278,7 +278,7 @@ async fn what_a_server_says_is_shown_without_its_secrets() {
     let server = &health["servers"][0];
     assert_eq!(server["stderr"][0], "password=[redacted: password]", "{health}");
     let failure = server["health"]["last_failure"].as_str().unwrap();
-    assert!(failure.contains("its last words: password=[redacted: password]"), "{failure}");
+    assert!(failure.contains("last lines of its stderr: password=[redacted: password]"), "{failure}");
     assert!(!health.to_string().contains("hunter2"), "{health}");
 }
 

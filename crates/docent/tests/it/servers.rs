@@ -159,13 +159,13 @@ fn a_server_that_fails_says_why() {
     );
     Run::of(place.command(&["servers", "test"]).env("PATH", PATH))
         .ends(1)
-        .prints("FAIL  slow: it did not come up within 0.2 s; raise its `start_timeout_ms` if it needs longer");
+        .prints("FAIL  slow: it did not start within 0.2 s; raise its `start_timeout_ms` if it needs longer");
     place.settings(
         "[mcp_servers.dead]\ncommand = \"sh\"\nargs = [\"-c\", \"echo no key >&2; exit 3\"]\n",
     );
     Run::of(place.command(&["servers", "test"]).env("PATH", PATH))
         .ends(1)
-        .prints("it ended with exit code 3; its last words: no key");
+        .prints("it ended with exit code 3; last lines of its stderr: no key");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Scripts that call tools: everything that one calls goes through the same checks and audit as a client's own calls.
+//! Scripts that call tools. Their calls go through the same checks and audit as a client's own calls.
 
 use super::{
     Near, client,
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(super) struct Execute(pub(super) Near);
 
-// A bound that is misspelt must not be one that is left out.
+// A misspelled limit must not be ignored.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
@@ -45,15 +45,15 @@ struct Bounds {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Done {
-    /// What the script returned.
+    /// Value that the script returned.
     value: Value,
-    /// What it printed.
+    /// Lines that it printed.
     console: Vec<String>,
-    /// What it called.
+    /// Calls that it made.
     calls: Vec<Made>,
-    /// Something was too long and has been cut.
+    /// Whether something was too long and was cut.
     truncated: bool,
-    /// How long it ran.
+    /// Run time.
     milliseconds: u64,
 }
 
@@ -90,7 +90,7 @@ impl Tool for Execute {
 }
 
 impl Execute {
-    /// Starts a script that may call the servers that are chosen, or all that the client may use.
+    /// Starts a script that may call the chosen servers, or all servers that the client may use.
     async fn start(
         &self,
         hub: &Arc<Hub>,
@@ -105,7 +105,7 @@ impl Execute {
         for name in chosen {
             let server = match self.0.server(("allowedMcpIds", name), context).await {
                 Ok(server) => server,
-                // Of all servers, those that this client may use.
+                // Without a list, servers that this client may not use are skipped.
                 Err(_) if args.allowed.is_empty() => continue,
                 Err(error) => return Err(error),
             };
@@ -115,7 +115,7 @@ impl Execute {
         let settings = hub.settings();
         let limits = lower(&settings.script, &args.limits);
         let workers = settings.workers.as_ref().ok_or_else(|| {
-            ToolError::failed("scripts can't be run here: call the tools one by one")
+            ToolError::failed("scripts are not available here; call the tools one by one")
         })?;
         let script = Script {
             code: &args.code,
@@ -145,7 +145,7 @@ fn lower(most: &Limits, asked: &Bounds) -> Limits {
     }
 }
 
-/// Runs a script until it ends, or until its client has to answer something.
+/// Runs a script until it ends or its client has to answer a question.
 async fn proceed(
     parked: &ParkedScripts,
     mut script: ParkedScript,
@@ -196,11 +196,11 @@ fn answer(ran: Ran, limits: &Limits) -> Answer<Done> {
     Answer::new(done, text)
 }
 
-/// Why a script failed, and what it had done by then.
+/// Describes why a script failed and what it had done by then.
 fn failure(error: &ScriptError, limits: &Limits) -> String {
-    let told = error.to_string();
-    // That it is an error is said by whoever shows it.
-    let mut message = told.strip_prefix("Error: ").unwrap_or(&told).to_owned();
+    let text = error.to_string();
+    // The caller marks it as an error.
+    let mut message = text.strip_prefix("Error: ").unwrap_or(&text).to_owned();
     let printed: Vec<String> = error.console.iter().map(printed).collect();
     if !printed.is_empty() {
         // Writing to a string can't fail.
@@ -221,17 +221,17 @@ fn cut(limits: &Limits) -> String {
     format!("\n(cut at {} bytes)", limits.output_bytes)
 }
 
-/// What a script keeps from one round of questions to the next.
+/// State that a script keeps from one round of questions to the next.
 pub(super) struct Pending {
     hub: Weak<Hub>,
-    /// What each server offers that may be called.
+    /// The callable tools of each server.
     known: HashMap<String, Arc<Known>>,
-    /// The calls that wait for the client, by their number: their server, what they ask, and their own state.
+    /// The calls that wait for the client, by number: their server, their questions and their own state.
     needed: Mutex<BTreeMap<usize, (String, InputNeeded)>>,
 }
 
 impl Pending {
-    /// All that the client is asked.
+    /// All questions for the client.
     fn asks(&self) -> Vec<(String, docent_tool::Ask)> {
         let needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
         needed.values().flat_map(|(_, needed)| needed.asks.clone()).collect()
@@ -248,7 +248,7 @@ impl Pending {
 }
 
 impl Drop for Pending {
-    /// The client does not come back: the calls that wait are cancelled at their servers.
+    /// Cancels the waiting calls at their servers when the client does not come back.
     fn drop(&mut self) {
         let Some(hub) = self.hub.upgrade() else { return };
         let needed = self.needed.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -300,7 +300,7 @@ impl Caller for Calls {
     }
 }
 
-/// An outcome as the protocol has it.
+/// Converts an outcome to the protocol's form.
 fn result(outcome: Outcome) -> Value {
     let block = |block: Block| match block {
         Block::Raw(value) => value,

@@ -1,4 +1,4 @@
-//! Finding a capability among all servers, and looking at it.
+//! Finds a capability among all servers and describes it.
 
 use super::{Near, about};
 use crate::{Downstream, Hub, Visibility, server::Definition};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{fmt::Write as _, sync::Arc};
 
-/// Tools that one answer names.
+/// Tools listed in one answer by default.
 const MOST: usize = 20;
 /// Characters of a description that a list shows.
 const SHORT: usize = 160;
@@ -20,7 +20,7 @@ pub(super) struct List(pub(super) Near);
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListArgs {
-    /// What you want to do; none lists the servers
+    /// What you want to do; omit to list every server
     #[serde(default)]
     query: Option<String>,
     #[serde(default)]
@@ -30,29 +30,29 @@ pub(super) struct ListArgs {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Capabilities {
-    /// Servers with what fits, the best first.
+    /// Servers with matching tools, best match first.
     servers: Vec<Capability>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Capability {
-    /// What `describe_mcp` and `call_mcp_tool` call it.
+    /// Name for `describe_mcp` and `call_mcp_tool`.
     id: String,
     /// What it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     about: Option<String>,
-    /// Words that it is filed under.
+    /// Tags from its configuration.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
-    /// What it may be asked.
+    /// Example requests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     examples: Vec<String>,
-    /// How delicate its data are, where its file says so.
+    /// Sensitivity of its data, if configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     sensitivity: Option<String>,
-    /// How many tools it has.
+    /// Number of its tools.
     tool_count: usize,
-    /// Those that fit.
+    /// The matching tools.
     tools: Vec<Brief>,
 }
 
@@ -60,11 +60,11 @@ struct Capability {
 struct Brief {
     /// Its name on its server.
     name: String,
-    /// What it does, in short.
+    /// Short description.
     about: String,
 }
 
-/// One tool, or one server, that can be found.
+/// A tool or a server that can be found.
 struct Entry {
     server: Arc<Downstream>,
     tool: Option<Brief>,
@@ -113,7 +113,7 @@ fn entries(hub: &Hub, query: &str, context: &CallContext) -> Vec<Entry> {
     all
 }
 
-/// Whether a server is shown to whoever asks this. Some are shown only when they are named.
+/// Whether a query shows a server. Some are shown only when they are named.
 fn is_meant(server: &Downstream, query: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -162,7 +162,7 @@ fn item(entry: &Entry) -> Item {
     }
 }
 
-/// What fits, grouped by server, the server with the best hit first.
+/// Finds matching tools, grouped by server, the server with the best hit first.
 fn found(entries: Vec<Entry>, query: &str, most: usize, context: &CallContext) -> Vec<Capability> {
     let items: Vec<Item> = entries.iter().map(item).collect();
     let mut hits = Shortlist::new(Table::built_in(), &items).search(query, most);
@@ -215,9 +215,9 @@ fn told(servers: &[Capability], query: Option<&str>) -> String {
     if servers.is_empty() {
         return match query {
             Some(query) => {
-                format!("Nothing fits {query:?}. Ask without a query to see every server.")
+                format!("No tools match {query:?}. Omit the query to list every server.")
             }
-            None => "No MCP server is configured.".into(),
+            None => "No MCP servers are configured.".into(),
         };
     }
     let mut text = String::new();
@@ -251,7 +251,7 @@ pub(super) struct Described {
     /// What it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     about: Option<String>,
-    /// How to use it, as it says itself.
+    /// The server's own instructions.
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<String>,
     /// Its tools.
@@ -266,10 +266,10 @@ struct Full {
     about: String,
     /// JSON Schema of its arguments.
     input_schema: Value,
-    /// JSON Schema of its structured answer.
+    /// JSON Schema of its structured result.
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<Value>,
-    /// What may be assumed of it.
+    /// Its annotations.
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<Value>,
 }

@@ -1,4 +1,4 @@
-//! Four tools in the place of hundreds: find a capability, look at it, call it, or write a script that calls several.
+//! Four tools in place of hundreds: find a capability, describe it, call it, or run a script that calls several.
 
 mod code;
 mod find;
@@ -19,7 +19,7 @@ use docent_tool::{
 use serde_json::Value;
 use std::sync::{Arc, Weak};
 
-/// Where the types of all clients are read.
+/// URI prefix of the TypeScript declarations of each server.
 const TYPES: &str = "docent://mcp-clients/";
 
 /// Makes the four tools.
@@ -38,7 +38,7 @@ impl Discover {
     }
 }
 
-/// A tool that lists show, or don't.
+/// A discovery tool, listed or hidden.
 struct Shown {
     tool: Arc<dyn AnyTool>,
     hidden: bool,
@@ -50,7 +50,7 @@ impl AnyTool for Shown {
     }
 
     fn info(&self) -> ToolInfo {
-        // They stand for hundreds of tools, and are read with every request: every word counts.
+        // Every request includes these, so they are kept short.
         ToolInfo {
             hidden: self.hidden,
             title: None,
@@ -69,15 +69,15 @@ impl AnyTool for Shown {
     }
 }
 
-/// The hub, for tools that it holds itself.
+/// A weak reference to the hub, for tools that it owns.
 struct Near(Weak<Hub>);
 
 impl Near {
     fn hub(&self) -> Result<Arc<Hub>, ToolError> {
-        self.0.upgrade().ok_or_else(|| ToolError::failed("the server is closing"))
+        self.0.upgrade().ok_or_else(|| ToolError::failed("docent is shutting down"))
     }
 
-    /// A server by its name, which an argument gives, once it is known what it offers.
+    /// Finds the server that an argument names, and waits until its tools are known.
     async fn server(
         &self,
         (argument, name): (&'static str, &str),
@@ -97,12 +97,12 @@ impl Near {
             .map(|server| server.name().to_owned())
             .collect();
         let problem =
-            format!("no server that you may use now is called {name:?}; there are {names:?}");
+            format!("no server named {name:?} is available to you; available: {names:?}");
         Err(ToolError::argument(argument, problem))
     }
 }
 
-/// Whether a client may use any tool of a server.
+/// Whether the client may use any tool of a server.
 fn is_seen(server: &Downstream, context: &CallContext) -> bool {
     server.known().tools.iter().any(|tool| may_use(server, tool, context))
 }
@@ -111,7 +111,7 @@ fn may_use(server: &Downstream, tool: &Definition, context: &CallContext) -> boo
     context.may_use(server.name(), &tool.public)
 }
 
-/// A server as scripts import it, with the tools that this client may use.
+/// Builds the module that scripts import for a server, with the tools that this client may use.
 fn client(server: &Downstream, context: &CallContext) -> Client {
     let known = server.known();
     let doc = |tool: &Arc<Definition>| ToolDoc {
@@ -128,16 +128,16 @@ fn client(server: &Downstream, context: &CallContext) -> Client {
     }
 }
 
-/// What a server is for: as configured, else as it says itself.
+/// Describes a server: the configured description, or its own.
 fn about(server: &Downstream, known: &Known) -> Option<String> {
     let own = server.spec().about.description.clone();
-    let told = || known.remembered.instructions.clone();
+    let instructions = || known.remembered.instructions.clone();
     let titled =
         || known.remembered.info.get("description").and_then(Value::as_str).map(str::to_owned);
-    own.or_else(titled).or_else(told).map(|text| docent_screen::visible(&text).into_owned())
+    own.or_else(titled).or_else(instructions).map(|text| docent_screen::visible(&text).into_owned())
 }
 
-/// The types of every server's client, as resources.
+/// Lists the TypeScript declarations of every server as resources.
 pub(crate) fn resources(hub: &Hub) -> Vec<ResourceInfo> {
     let info = |name: &str| ResourceInfo {
         uri: format!("{TYPES}{name}.d.ts"),
@@ -158,7 +158,7 @@ pub(crate) fn read(
 ) -> Option<Result<Reading, ToolError>> {
     let name = uri.strip_prefix(TYPES)?.strip_suffix(".d.ts")?;
     let Some(server) = hub.server(name).filter(|server| is_seen(server, context)) else {
-        let message = format!("no server that you may use now is called {name:?}");
+        let message = format!("no server named {name:?} is available to you");
         return Some(Err(ToolError::not_found(message)));
     };
     let text = docent_script::declarations(&client(&server, context));

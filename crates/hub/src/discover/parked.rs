@@ -1,5 +1,5 @@
-//! Scripts that wait for their client: it answers a question by sending the same request again, and the script goes on where
-//! it was. So no call of a script is made twice for the sake of a question.
+//! Scripts that wait for their client. It answers a question by sending the same request again, and the script
+//! continues where it was, so that no call is repeated because of a question.
 
 use super::code::Pending;
 use crate::spec::hex;
@@ -13,23 +13,23 @@ use std::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// How long a script waits for its client, as a call that asks by itself does.
+/// How long a script waits for its client; the same as for a call with questions.
 const PARKED_FOR: Duration = Duration::from_mins(10);
 
-/// Scripts that wait at a time. Each has a process, and is one of those that may run.
+/// Scripts that may wait at the same time. Each occupies a process and counts as a running script.
 const MAX_PARKED: usize = 8;
 
-/// Scripts of one client that wait at a time.
+/// Scripts of one client that may wait at the same time.
 const MAX_PARKED_PER_CLIENT: usize = 4;
 
-/// What travels with the client.
+/// State that the client sends back.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Carried {
     script: String,
 }
 
-/// A script that waits.
+/// A script that waits for its client.
 pub(super) struct ParkedScript {
     pub(super) client: String,
     pub(super) code: String,
@@ -38,10 +38,10 @@ pub(super) struct ParkedScript {
     pub(super) pending: Arc<Pending>,
 }
 
-/// Scripts by their id, each with the task that ends it when its client does not come back.
+/// Scripts by id, each with the task that ends it when its client does not come back.
 type Waiting = HashMap<String, (ParkedScript, AbortOnDropHandle<()>)>;
 
-/// All scripts that wait.
+/// All scripts that wait for their clients.
 #[derive(Default)]
 pub(crate) struct ParkedScripts {
     all: Arc<Mutex<Waiting>>,
@@ -52,11 +52,11 @@ impl ParkedScripts {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a script until its client comes back: the state that the client brings.
+    /// Keeps a script until its client comes back; returns the state that the client has to send.
     pub(super) fn park(&self, script: ParkedScript) -> Result<String, ToolError> {
         let mut random = [0_u8; 16];
         getrandom::fill(&mut random)
-            .map_err(|error| ToolError::failed(format!("no randomness: {error}")))?;
+            .map_err(|error| ToolError::failed(format!("cannot generate random bytes: {error}")))?;
         let id = hex(&random);
         let state = serde_json::to_string(&Carried { script: id.clone() })
             .map_err(|error| ToolError::Bug(Box::new(error)))?;
@@ -77,7 +77,7 @@ impl ParkedScripts {
         Ok(state)
     }
 
-    /// The script that a state stands for. `None` where the state is not that of a script.
+    /// Takes the script that a state identifies; `None` if the state does not belong to a script.
     pub(super) fn resume(
         &self,
         state: Option<&str>,
@@ -85,25 +85,25 @@ impl ParkedScripts {
     ) -> Option<Result<ParkedScript, ToolError>> {
         let Carried { script: id } = serde_json::from_str(state?).ok()?;
         let mut all = self.all();
-        // A script whose caller sent other code by mistake goes on waiting.
+        // A script whose caller sent other code by mistake keeps waiting.
         if all.get(&id).is_some_and(|(script, _)| script.code != code) {
-            let other = "the script waits for an answer and can't be changed: send the same code, or run the other code without `requestState`";
+            let other = "the script is waiting for an answer and can't be changed; send the same code, or run the new code without `requestState`";
             return Some(Err(ToolError::argument("code", other)));
         }
         let Some((script, _given_up)) = all.remove(&id) else {
-            let gone = "the script waited too long for its answer, and was ended: run it again";
+            let gone = "the script waited too long for an answer and was ended; run it again";
             return Some(Err(ToolError::failed(gone)));
         };
         Some(Ok(script))
     }
 }
 
-/// The error for a script that can't wait because too many do, `own` of them of the same client.
+/// Builds the error for a script that can't wait because too many do, `own` of them from the same client.
 fn too_many(own: usize) -> String {
     let waiting = if own >= MAX_PARKED_PER_CLIENT {
-        format!("{own} scripts of this client already wait for answers: answer one of them")
+        format!("{own} scripts of this client are already waiting for answers; answer one of them")
     } else {
-        format!("{MAX_PARKED} scripts already wait for answers of other clients: wait")
+        format!("{MAX_PARKED} scripts are already waiting for answers from other clients; wait")
     };
     let minutes = PARKED_FOR.as_secs() / 60;
     format!("{waiting}, or try again in {minutes} minutes")

@@ -1,4 +1,4 @@
-//! Calling a tool of a server by the names that discovery gave.
+//! Calls a tool of a server by the names that discovery returned.
 
 use super::Near;
 use docent_tool::{
@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{sync::Arc, time::Duration};
 
-/// The inner call has its own time.
+/// The inner call has its own timeout.
 const LONGEST: Duration = Duration::from_hours(2);
 
-/// Characters of a name that are compared with others.
+/// Characters of a name that are compared for a suggestion.
 const LONGEST_COMPARED: usize = 200;
 
 pub(super) struct Call(pub(super) Near);
@@ -55,7 +55,7 @@ impl AnyTool for Call {
                 let usable =
                     known.tools.iter().filter(|tool| super::may_use(&server, tool, context));
                 let names: Vec<&str> = usable.map(|tool| tool.shown.as_str()).collect();
-                // To compare two names takes the product of their lengths.
+                // Comparing two names costs the product of their lengths.
                 let asked: String = args.tool.chars().take(LONGEST_COMPARED).collect();
                 let nearest = names.iter().max_by(|left, right| {
                     let near = |name: &str| strsim::jaro_winkler(name, &asked);

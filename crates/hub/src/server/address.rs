@@ -1,4 +1,4 @@
-//! Addresses of resources: which server one belongs to, and what it is called where two servers have the same.
+//! Addresses of resources: which server owns one, and its public form when two servers have the same.
 
 use docent_tool::Template;
 use std::{
@@ -6,16 +6,16 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Addresses that are remembered because an answer named them.
+/// Addresses that are remembered because a result mentioned them.
 const MOST_SEEN: usize = 10_000;
 
-/// Who has an address. One that is listed goes before one that an answer has named.
+/// Owners of addresses. A server that lists an address takes precedence over one that mentioned it in a result.
 #[derive(Default)]
 pub(crate) struct Addresses {
     owners: Mutex<HashMap<String, Owner>>,
-    /// Families of addresses that are listed, by their template. Who has one is told as for an address.
+    /// Listed resource templates. Their owners are looked up like those of addresses.
     families: Mutex<BTreeMap<String, Template>>,
-    /// Servers in the order configured: of two that list the same address, the first has it.
+    /// Servers in the configured order: of two that list the same address, the first owns it.
     order: Mutex<Vec<String>>,
 }
 
@@ -38,7 +38,7 @@ impl Addresses {
         order.iter().position(|known| known == server).unwrap_or(usize::MAX)
     }
 
-    /// A server lists an address.
+    /// Records that a server lists an address.
     pub(crate) fn claim_listed(&self, address: &str, server: &str) {
         let mut owners = self.owners();
         let goes_before =
@@ -49,7 +49,7 @@ impl Addresses {
         }
     }
 
-    /// A server lists a family of addresses.
+    /// Records that a server lists a resource template.
     pub(crate) fn claim_family(&self, template: &str, server: &str) {
         self.claim_listed(template, server);
         if let Some(family) = Template::new(template) {
@@ -61,7 +61,7 @@ impl Addresses {
         self.families.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether an address that nobody has is one of a family, and of no family of this server.
+    /// Whether an address without an owner matches a template, but no template of this server.
     fn is_of_another_family(&self, address: &str, server: &str) -> bool {
         let fits = |family: &(&String, &Template)| family.1.has(address);
         let families: Vec<String> =
@@ -69,7 +69,7 @@ impl Addresses {
         !families.is_empty() && !families.iter().any(|family| self.is_of(family, server))
     }
 
-    /// An answer of a server names an address that nobody has.
+    /// Records that a server's result mentions an address without an owner.
     pub(crate) fn claim_seen(&self, address: &str, server: &str) {
         if self.is_of_another_family(address, server) {
             return;
@@ -81,17 +81,17 @@ impl Addresses {
         }
     }
 
-    /// Whether this server has it.
+    /// Whether this server owns the address.
     pub(crate) fn is_of(&self, address: &str, server: &str) -> bool {
         self.owners().get(address).is_some_and(|owner| owner.server == server)
     }
 
-    /// Whether some other server has it.
+    /// Whether another server owns the address.
     pub(crate) fn is_of_another(&self, address: &str, server: &str) -> bool {
         self.owners().get(address).is_some_and(|owner| owner.server != server)
     }
 
-    /// As docent's clients know it.
+    /// Returns the address that docent's clients use.
     pub(crate) fn public(&self, address: &str, server: &str) -> String {
         let is_own = self.is_of(address, server);
         if !is_own
@@ -103,7 +103,7 @@ impl Addresses {
         }
     }
 
-    /// A server has ended. Where another of the same name is configured, it goes on with what was claimed.
+    /// Releases the addresses of a stopped server, unless another of the same name is configured.
     pub(crate) fn release(&self, server: &str) {
         if self.rank(server) != usize::MAX {
             return;
@@ -114,7 +114,7 @@ impl Addresses {
     }
 }
 
-/// Stands before an address that two servers have.
+/// Returns the prefix that makes a server's address unique.
 pub(crate) fn prefix(server: &str) -> String {
     format!("docent+{server}:")
 }
@@ -129,11 +129,11 @@ mod tests {
         addresses.claim_seen("a:b", "three");
         addresses.claim_listed("a:b", "one");
         addresses.claim_listed("a:b", "two");
-        assert_eq!(addresses.public("a:b", "one"), "a:b", "who lists it goes before who names it");
+        assert_eq!(addresses.public("a:b", "one"), "a:b", "a listing takes precedence over a mention");
         assert_eq!(addresses.public("a:b", "two"), "docent+two:a:b");
         addresses.set_order(vec!["one".into(), "two".into()]);
         addresses.release("one");
-        assert_eq!(addresses.public("a:b", "two"), "docent+two:a:b", "another `one` has followed");
+        assert_eq!(addresses.public("a:b", "two"), "docent+two:a:b", "another `one` took its place");
         addresses.set_order(vec!["two".into()]);
         addresses.release("one");
         assert_eq!(addresses.public("a:b", "two"), "a:b");
@@ -147,7 +147,7 @@ mod tests {
         }
         assert_eq!(addresses.public("a:{b}", "one"), "a:{b}");
         assert_eq!(addresses.public("a:{b}", "two"), "docent+two:a:{b}");
-        // What another server says of a member does not make it its own.
+        // Mentioning a matching address does not make it a server's own.
         for server in ["two", "three"] {
             addresses.claim_seen("a:1", server);
             assert_eq!(addresses.public("a:1", server), format!("docent+{server}:a:1"));

@@ -1,4 +1,4 @@
-//! What a server asks: passed on to the client whose call it is about.
+//! Requests of a server, forwarded to the client whose call they are about.
 
 use super::{Downstream, locked};
 use crate::{Peer, RequestError, Stream};
@@ -11,12 +11,12 @@ use std::sync::{
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Questions of one call that wait to be asked.
+/// Questions of one call that may be queued.
 const WAITING: usize = 16;
-/// Lines of logs that wait to be told.
+/// Log lines that may be queued.
 const MOST_LINES: usize = 64;
 
-/// A question of a server, and where its answer goes.
+/// A question of a server, and where to send its answer.
 pub(crate) struct Question {
     pub(crate) ask: Ask,
     from: Arc<Asker>,
@@ -25,7 +25,7 @@ pub(crate) struct Question {
 struct Asker {
     peer: Arc<Peer>,
     id: Value,
-    /// The server wants no answer any more.
+    /// Cancelled when the server withdraws the question.
     taken_back: CancellationToken,
 }
 
@@ -41,33 +41,33 @@ impl Question {
         self.from.taken_back.is_cancelled()
     }
 
-    /// Waits until the server wants no answer any more.
+    /// Waits until the server withdraws the question.
     pub(crate) async fn taken_back(&self) {
         self.from.taken_back.cancelled().await;
     }
 }
 
-/// The calls that are open at a server. A question goes to the call on whose stream it came. Where the way has one stream for
-/// everything, it names no call: then it goes to the newest, and to nobody where calls of several clients are open, because
-/// what is meant for one client must not reach another.
+/// The open calls of a server. A question goes to the call on whose stream it came. If the transport has a single
+/// stream, the question goes to the newest call, or is refused while several clients have open calls, because it must
+/// not reach the wrong client.
 #[derive(Default)]
 pub(crate) struct Asks {
     next: AtomicU64,
     open: Arc<Mutex<Vec<Slot>>>,
-    /// Questions that the server may take back.
+    /// Questions that the server may still withdraw.
     unanswered: Mutex<Vec<Weak<Asker>>>,
 }
 
 struct Slot {
     number: u64,
     client: String,
-    /// Its client is gone for a while, and comes back with an answer.
+    /// Its client has left for now and comes back with an answer.
     away: bool,
     questions: mpsc::Sender<Question>,
     context: Arc<Mutex<CallContext>>,
 }
 
-/// A call that can be asked, until it is dropped.
+/// An open call that can receive questions, until it is dropped.
 pub(crate) struct Asked {
     number: u64,
     open: Arc<Mutex<Vec<Slot>>>,
@@ -75,12 +75,12 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Tells this call from all others.
+    /// Identifies this call.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Nobody is at the call for now. It still counts: a question may be about it.
+    /// Marks the client as away. The call still counts, because a question may be about it.
     pub(crate) fn leave(&self) {
         let mut open = locked(&self.open);
         if let Some(slot) = open.iter_mut().find(|slot| slot.number == self.number) {
@@ -88,7 +88,7 @@ impl Asked {
         }
     }
 
-    /// Somebody is at the call again.
+    /// Marks the client as present again.
     pub(crate) fn come_back(&self) {
         let mut open = locked(&self.open);
         if let Some(slot) = open.iter_mut().find(|slot| slot.number == self.number) {
@@ -99,8 +99,8 @@ impl Asked {
 }
 
 impl Drop for Asked {
-    /// A question that nobody has been asked yet goes to another call of the same client: over a stream that is shared, it
-    /// was the newest call's by assumption alone. Where there is none, it is refused.
+    /// Moves pending questions to another call of the same client, since a question on a shared stream was assigned to
+    /// the newest call by assumption only. Without another call, they are refused.
     fn drop(&mut self) {
         let mut open = locked(&self.open);
         let own = open.iter().position(|slot| slot.number == self.number);
@@ -116,9 +116,9 @@ impl Drop for Asked {
                 None => Some(question),
             };
             if let Some(Question { from, .. }) = refused {
-                let told = refusal(-32600, "nobody can be asked: the call has ended");
+                let error = refusal(-32600, "no client can answer: the call has ended");
                 if tokio::runtime::Handle::try_current().is_ok() {
-                    reply(Arc::clone(&from.peer), from.id.clone(), Err(told));
+                    reply(Arc::clone(&from.peer), from.id.clone(), Err(error));
                 }
             }
         }
@@ -136,7 +136,7 @@ impl Asks {
         Asked { number, open: Arc::clone(&self.open), questions }
     }
 
-    /// Whom something that came on this stream is about.
+    /// Finds the call that a message on this stream is about.
     fn about(&self, stream: Stream) -> About {
         let open = locked(&self.open);
         let slot = match stream {
@@ -163,7 +163,7 @@ impl Asks {
         unanswered.push(Arc::downgrade(asker));
     }
 
-    /// The server wants no answer to this question any more.
+    /// Withdraws a question.
     pub(crate) fn take_back(&self, peer: &Arc<Peer>, id: &Value) {
         let is_meant = |one: &Arc<Asker>| Arc::ptr_eq(&one.peer, peer) && one.id == *id;
         let unanswered = locked(&self.unanswered);
@@ -173,15 +173,15 @@ impl Asks {
     }
 }
 
-/// Whom a question or a line is about.
+/// Which call a question or a log line is about.
 enum About {
-    /// This call: where its questions go, and what it is run with.
+    /// This call: its queue of questions and its context.
     Call(mpsc::Sender<Question>, Arc<Mutex<CallContext>>),
-    /// One of the calls of several clients.
+    /// Ambiguous: several clients have open calls.
     SeveralClients,
-    /// A call whose client is not there.
+    /// A call whose client is away.
     Nobody,
-    /// No call: none is open.
+    /// No call is open.
     NoCall,
 }
 
@@ -210,15 +210,15 @@ impl Downstream {
             About::Call(caller, context) => (caller, context),
             _ if ask == Ask::Roots => return reply(peer, id, Ok(self.own_roots())),
             About::NoCall | About::Nobody => {
-                let told =
-                    format!("nobody can be asked: no call is open that {method} could be about");
-                return reply(peer, id, Err(refusal(-32600, told)));
+                let problem =
+                    format!("no client can answer: no open call that {method} could be about");
+                return reply(peer, id, Err(refusal(-32600, problem)));
             }
             About::SeveralClients => {
-                let told = format!(
-                    "nobody can be asked: calls of several clients are open, and {method} names none"
+                let problem = format!(
+                    "ambiguous request: calls of several clients are open, and {method} names none"
                 );
-                return reply(peer, id, Err(refusal(-32600, told)));
+                return reply(peer, id, Err(refusal(-32600, problem)));
             }
         };
         if let Ask::Elicit(params) = &ask {
@@ -231,19 +231,19 @@ impl Downstream {
         ) = caller.try_send(Question { ask, from })
         {
             let Asker { peer, id, .. } = &*lost.from;
-            let told = refusal(-32600, "too many questions are open");
-            reply(Arc::clone(peer), id.clone(), Err(told));
+            let error = refusal(-32600, "too many questions are open");
+            reply(Arc::clone(peer), id.clone(), Err(error));
         }
     }
 
-    /// What a server is told of folders when no client can be asked.
+    /// Returns the roots for when no client can be asked.
     pub(crate) fn own_roots(&self) -> Value {
         let roots: Vec<Value> = self.spec.roots.iter().map(|uri| json!({"uri": uri})).collect();
         json!({"roots": roots})
     }
 
-    /// A line of the server's log: to the client whose call it is about, or to all that listen where no call is open. Where it
-    /// may be about the call of another, nobody hears it.
+    /// Forwards a log line to the client whose call it is about, or to all subscribers if no call is open. A line that
+    /// may be about another client's call is dropped.
     pub(crate) fn said(&self, params: &Value, stream: Stream) {
         let rest = params.as_object().into_iter().flatten();
         let rest = rest.filter(|(name, _)| !["level", "logger", "data"].contains(&name.as_str()));
@@ -258,7 +258,7 @@ impl Downstream {
             About::SeveralClients | About::Nobody => return,
             About::NoCall => {}
         }
-        // Lines must not crowd out changes, which wait in the same line.
+        // Log lines must not crowd out changes, which share the queue.
         if self.shared.changes.len() >= MOST_LINES {
             return;
         }
@@ -268,7 +268,7 @@ impl Downstream {
 }
 
 fn reply(peer: Arc<Peer>, id: Value, answer: Result<Value, RequestError>) {
-    // A server that asks and does not read the answers gets no more of them.
+    // A server that sends requests without reading the answers gets no more answers.
     if let Some(turn) = peer.turn_to_answer() {
         tokio::spawn(async move {
             peer.answer(id, answer).await;
@@ -292,7 +292,7 @@ fn level(name: &str) -> Level {
     LEVELS.iter().find(|(known, _)| *known == name).map_or(Level::Info, |(_, level)| *level)
 }
 
-/// The protocol's word for a level.
+/// The protocol's name of a level.
 pub(crate) fn level_name(level: Level) -> &'static str {
     LEVELS.iter().find(|(_, known)| *known == level).map_or("info", |(name, _)| *name)
 }

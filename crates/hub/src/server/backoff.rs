@@ -1,20 +1,20 @@
-//! How long a server that failed is left alone.
+//! Backoff for servers that failed or stopped answering.
 
 use std::time::{Duration, Instant};
 
 pub(super) const FIRST_BACKOFF: Duration = Duration::from_millis(250);
 const LONGEST_BACKOFF: Duration = Duration::from_mins(1);
-/// Calls in a row without an answer in time, from which on a server is left alone for a while.
+/// Consecutive timed-out calls after which no call is sent for a while.
 const MOST_SILENCES: u32 = 3;
-/// What such a while begins with, in doublings of the first: calls took their whole time before it.
+/// First backoff after that, in doublings of the usual first one: each of the calls already took its whole timeout.
 const SILENT_FAILURES: u32 = 4;
 
-/// When a server that failed may be tried again. Each failure in a row doubles the time.
+/// When a server that failed may be tried again. Each consecutive failure doubles the time.
 #[derive(Default)]
 pub(crate) struct Backoff {
     failures: u32,
     until: Option<Instant>,
-    /// Calls in a row that were not answered in time, and when the last of them was counted.
+    /// Consecutive timed-out calls, and when the last of them was counted.
     silences: u32,
     counted: Option<Instant>,
 }
@@ -23,12 +23,12 @@ impl Backoff {
     pub(super) fn failed(&mut self) {
         let doubled = FIRST_BACKOFF.saturating_mul(1 << self.failures.min(16));
         self.failures += 1;
-        // Servers that failed together are not tried together.
+        // Jitter, so that servers that failed together are not retried together.
         let jitter = getrandom::u32().map_or(0, |random| random % 400) + 800;
         self.until = Some(Instant::now() + doubled.min(LONGEST_BACKOFF) * jitter / 1000);
     }
 
-    /// A call that began then was not answered in time. Calls that waited side by side count as one.
+    /// Records that a call that began then timed out. Concurrent calls count as one.
     pub(super) fn was_silent(&mut self, began: Instant) {
         if self.counted.is_some_and(|counted| began < counted) {
             return;
@@ -47,17 +47,17 @@ impl Backoff {
             .filter(|left| !left.is_zero())
     }
 
-    /// It came up. Only an answer shows that it is well.
+    /// Records a successful connection. Failures are forgotten only after an answer.
     pub(super) fn is_up(&mut self) {
         self.until = None;
     }
 
-    /// Nothing has gone wrong since it last answered.
+    /// Whether nothing has failed since the last answer.
     pub(super) fn is_new(&self) -> bool {
         self.failures == 0 && self.silences == 0
     }
 
-    /// It has left too many calls without an answer in time.
+    /// Whether too many consecutive calls timed out.
     pub(super) fn is_silent(&self) -> bool {
         self.silences >= MOST_SILENCES
     }
@@ -92,7 +92,7 @@ mod tests {
         let (least, most) = (seen.iter().min().unwrap(), seen.iter().max().unwrap());
         assert!(
             *most > *least + Duration::from_secs(10),
-            "servers are tried together: {least:?} to {most:?}"
+            "servers are retried together: {least:?} to {most:?}"
         );
     }
 

@@ -1,4 +1,4 @@
-//! Answers that may be given again for a while.
+//! Cached results of tool calls.
 
 use super::locked;
 use serde_json::Value;
@@ -8,11 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Answers that are kept.
+/// Maximum number of cached results.
 const MOST: usize = 512;
-/// Bytes of one of them.
+/// Maximum bytes of a cached result.
 const LARGEST: usize = 64 << 10;
-/// No answer is kept for longer.
+/// Maximum time that a result is cached.
 const LONGEST: Duration = Duration::from_hours(1);
 
 #[derive(Default)]
@@ -47,19 +47,19 @@ impl Cache {
         }
     }
 
-    /// The server is another, or says that things have changed.
+    /// Drops all results, after a restart or a change.
     pub(crate) fn clear(&self) {
         locked(&self.0).clear();
     }
 }
 
-/// How long an answer may be given again, as the server says.
+/// How long a result may be cached, according to the server.
 pub(crate) fn time_to_live(result: &Value) -> Option<Duration> {
     let ttl = result.get("ttlMs").and_then(Value::as_u64).filter(|ttl| *ttl > 0)?;
     Some(Duration::from_millis(ttl))
 }
 
-/// Whether it may be given to another client.
+/// Whether the result may be given to another client.
 pub(crate) fn is_public(result: &Value) -> bool {
     result.get("cacheScope").and_then(Value::as_str) == Some("public")
 }

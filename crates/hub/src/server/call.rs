@@ -1,4 +1,4 @@
-//! A tool of a server, as docent's own clients use it.
+//! Tools of downstream servers, as docent's own clients call them.
 
 use super::{Downstream, cache, exchange::Asking, known::Definition};
 use crate::parts::{CollectedParts, MAX_BLOCKS, content_blocks};
@@ -11,7 +11,7 @@ use docent_tool::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Where an answer says which server and tool it comes from.
+/// Key in `_meta` of a result that names its server and tool.
 pub(crate) const ORIGIN: &str = "docent/origin";
 
 /// A tool of a server.
@@ -21,7 +21,7 @@ pub(crate) struct Proxied {
     pub(crate) hidden: bool,
 }
 
-/// What a model reads, with nothing in it that can't be seen.
+/// Makes hidden characters visible in text that a model reads.
 pub(crate) fn shown(object: Object) -> Object {
     let mut value = Value::Object(object);
     visible_json(&mut value);
@@ -56,16 +56,16 @@ impl AnyTool for Proxied {
             input_schema: Arc::new(input),
             output_schema: output.map(Arc::new),
             hints: None,
-            // A page of the server's is named in `_meta`, as it came.
+            // A server's app page is named in `_meta`, unchanged.
             app: None,
             meta,
             hidden: self.hidden,
-            // The hub watches the time of each call by itself, and ends it before this.
+            // The hub enforces the timeout of each call itself, before this one.
             patience: Some(self.server.spec().longest_exchange(definition.is_task())),
             off: None,
             extra: Object::new(),
         };
-        // docent runs a task of the server's as an ordinary call.
+        // docent runs a server's task as an ordinary call.
         for known in ["name", "title", "description", "execution"] {
             fields.remove(known);
         }
@@ -91,7 +91,7 @@ impl Downstream {
         let arguments = Value::Object(arguments);
         let shared = |arguments: &Value| format!("{} {arguments}", definition.name);
         let private = |arguments: &Value| format!("{} {}", context.client(), shared(arguments));
-        // What changes something is asked for anew each time, however long its answer holds.
+        // A tool that changes something is called every time, whatever its result's lifetime is.
         let may_keep = !definition.writes();
         if may_keep && !self.cache.is_empty() {
             let own = self.cache.get(&private(&arguments));
@@ -124,7 +124,7 @@ impl Downstream {
             let public = cache::is_public(&result);
             let key = if public { shared(arguments) } else { private(arguments) };
             let is_error = result.get("isError").and_then(Value::as_bool) == Some(true);
-            // The rest of an incomplete answer may come the next time.
+            // The next call may return the rest of an incomplete answer.
             if !is_error && !CollectedParts::is_partial(&result) {
                 self.cache.put(key, &result, time);
             }
@@ -138,11 +138,11 @@ impl Downstream {
         let approved = held.find(|(held, ..)| *held == tool).and_then(|(_, approved, _)| approved);
         let why = known.remembered.why_held(approved);
         let message = format!("the tool `{tool}` of the server `{name}` is held back: {why}");
-        let hint = format!("Look at it and approve it: docent servers approve {name} {tool}");
+        let hint = format!("Review and approve it: docent servers approve {name} {tool}");
         Failure::new(FailureKind::Tool, message).hint(hint).into()
     }
 
-    /// The server's answer, with its origin.
+    /// Converts the server's answer, and adds its origin.
     fn outcome(&self, mut result: Value, tool: &str) -> Outcome {
         let is_partial = CollectedParts::is_partial(&result);
         let mut content = match result.get_mut("content").map(Value::take) {
@@ -180,7 +180,7 @@ impl Downstream {
         Outcome { content, structured, is_error, partial: is_partial, meta: Some(meta) }
     }
 
-    /// Where something comes from.
+    /// Returns the origin of a result: the server, and the tool if there is one.
     pub(crate) fn origin(&self, tool: Option<&str>) -> Value {
         let mut origin = json!({"server": self.name()});
         if let Some(tool) = tool {
@@ -189,7 +189,7 @@ impl Downstream {
         origin
     }
 
-    /// An address that an answer names can be read, whether or not a list has it.
+    /// Remembers an address that a result mentions, so that it can be read even if it is not listed.
     pub(crate) fn remember_address(&self, block: &Value) {
         let uri = block.get("uri").or_else(|| block.pointer("/resource/uri"));
         if let Some(uri) = uri.and_then(Value::as_str) {
@@ -207,7 +207,7 @@ impl Downstream {
     }
 }
 
-/// A result without `content` as text: its JSON, without the fields that the protocol owns.
+/// Renders a result without `content` as text: its JSON, without the protocol's own fields.
 fn bare_text(result: &Value) -> String {
     let fields = match result {
         Value::Object(fields) => fields,
@@ -228,10 +228,10 @@ fn bare_text(result: &Value) -> String {
     }
 }
 
-/// Fields of a result that speak to docent alone.
+/// Fields of a result that are meant for docent only.
 const PROTOCOL_FIELDS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
-/// Fields of a result that have no place of their own, put where they travel. What is taken out of it is null.
+/// Stores a result's unknown fields in `_meta`. Fields that were already taken are null.
 pub(crate) fn keep_rest(meta: &mut Object, result: Value) {
     let Value::Object(mut rest) = result else { return };
     for own in PROTOCOL_FIELDS {

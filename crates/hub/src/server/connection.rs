@@ -1,4 +1,4 @@
-//! Starting a server, learning what it offers, and noticing that it is gone.
+//! Starts a server, lists what it offers, and detects that the connection was lost.
 
 use super::{
     Downstream, Known,
@@ -25,24 +25,24 @@ use std::{
 use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
-/// A call waits this long for a server that failed a moment ago; beyond that it is told at once.
+/// A call waits this long for a server in backoff; if more is left, it fails at once.
 const WORTH_WAITING: Duration = Duration::from_secs(2);
 
-/// A server that can be asked.
+/// An open connection to a server.
 pub(crate) struct Connection {
     pub(crate) peer: Arc<Peer>,
     pub(crate) era: Era,
     pub(crate) capabilities: Value,
     used: Mutex<Instant>,
     in_flight: AtomicUsize,
-    /// The stream of a server without sessions.
+    /// The subscription stream of a server without sessions.
     pub(crate) listening: Mutex<Option<tokio::task::AbortHandle>>,
-    /// What the server was told to tell of.
+    /// The resources that the server is subscribed to.
     pub(crate) watched: Mutex<BTreeSet<String>>,
     pub(crate) level: Mutex<Option<Level>>,
-    /// A server without sessions says that its stream is open.
+    /// Notified when a server without sessions acknowledges its stream.
     pub(crate) acknowledged: Notify,
-    /// Ends it once nobody uses it, and has nothing to wait for once it is gone.
+    /// Closes the connection when it has been idle; aborted when the connection is dropped.
     ending: OnceLock<AbortOnDropHandle<()>>,
 }
 
@@ -53,7 +53,7 @@ impl Connection {
         Busy(Arc::clone(self))
     }
 
-    /// How long nothing has been asked, where nothing is.
+    /// How long the connection has been idle, if no request is running.
     fn unused(&self) -> Option<Duration> {
         (self.in_flight.load(Ordering::Acquire) == 0).then(|| locked(&self.used).elapsed())
     }
@@ -68,7 +68,7 @@ impl Drop for Busy {
     }
 }
 
-/// Why a server can't be asked.
+/// Why a server is not available.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Unavailable(pub(crate) String);
@@ -79,7 +79,8 @@ impl Downstream {
         current.as_ref().filter(|connection| connection.peer.closed().is_none()).cloned()
     }
 
-    /// The server, started if need be. A caller that goes away does not stop what others wait for.
+    /// Returns the connection, starting the server if needed. A caller that stops waiting does not stop the start for
+    /// others.
     pub(crate) async fn connection(&self) -> Result<Arc<Connection>, Unavailable> {
         if let Some(live) = self.live() {
             return Ok(live);
@@ -102,14 +103,14 @@ impl Downstream {
             let _one = one;
             let connected = this.connect().await;
             match &connected {
-                // Only an answer shows that it is well: it may come up and fall down again.
+                // Failures are forgotten only after an answer: it may start and fail again.
                 Ok(_) => locked(&this.backoff).is_up(),
                 Err(Unavailable(why)) => {
                     locked(&this.backoff).failed();
                     this.counters.failed(why.clone());
                 }
             }
-            // Lists no longer wait for it, whether it came up or not.
+            // Lists no longer wait for it, whether it started or not.
             this.learned.send_replace(true);
             connected
         });
@@ -118,10 +119,10 @@ impl Downstream {
 
     fn left_alone(&self, left: Duration) -> Unavailable {
         let why = self.counters.last_failure().unwrap_or_default();
-        Unavailable(format!("{why}; it is tried again in {} s", left.as_secs_f64().ceil()))
+        Unavailable(format!("{why}; next attempt in {} s", left.as_secs_f64().ceil()))
     }
 
-    /// Whether it may be asked: not for a while after several calls without an answer, though it runs.
+    /// Fails while a running server is in backoff because several calls timed out.
     pub(super) fn may_be_asked(&self) -> Result<(), Unavailable> {
         let backoff = locked(&self.backoff);
         match backoff.left() {
@@ -135,7 +136,7 @@ impl Downstream {
         let Ok(opened) = tokio::time::timeout(patience, self.open()).await else {
             let seconds = patience.as_secs_f64();
             return Err(self.unavailable(&format!(
-                "it did not come up within {seconds} s; raise its `start_timeout_ms` if it needs longer"
+                "it did not start within {seconds} s; raise its `start_timeout_ms` if it needs longer"
             )));
         };
         let (peer, opened, remembered) =
@@ -168,8 +169,8 @@ impl Downstream {
         }
         self.counters.starts.fetch_add(1, Ordering::Relaxed);
         self.cache.clear();
-        let (this, told) = (Arc::clone(self), Arc::clone(&connection));
-        tokio::spawn(async move { this.watch_again(&told).await });
+        let (this, opened) = (Arc::clone(self), Arc::clone(&connection));
+        tokio::spawn(async move { this.watch_again(&opened).await });
         self.end_when_unused(&connection);
         Ok(connection)
     }
@@ -178,14 +179,14 @@ impl Downstream {
         Unavailable(self.with_last_words(why))
     }
 
-    /// What went wrong, with the last words of a program since it was started.
+    /// Adds the last lines that the program wrote to standard error since its start.
     pub(super) fn with_last_words(&self, why: &str) -> String {
         let (words, _) = self.stderr.since(self.first_word.load(Ordering::Relaxed));
         let last = words.get(words.len().saturating_sub(3)..).unwrap_or_default();
         if last.is_empty() {
             return why.to_owned();
         }
-        format!("{why}; its last words: {}", last.join(" | "))
+        format!("{why}; last lines of its stderr: {}", last.join(" | "))
     }
 
     async fn open(self: &Arc<Self>) -> Result<(Arc<Peer>, Opened, Remembered), RequestError> {
@@ -219,7 +220,7 @@ impl Downstream {
 
     async fn list_all(&self, peer: &Peer, opened: &Opened) -> Result<Remembered, RequestError> {
         let can = |what: &str| opened.capabilities.get(what).is_some_and(|can| !can.is_null());
-        // A server that says nothing of itself is asked for tools all the same.
+        // A server that announces no capabilities is asked for tools anyway.
         let tools = can("tools") || !(can("resources") || can("prompts"));
         let (tools, resources, templates, prompts) = tokio::join!(
             self.list(peer, tools, "tools/list", "tools"),
@@ -227,7 +228,7 @@ impl Downstream {
             self.list(peer, can("resources"), "resources/templates/list", "resourceTemplates"),
             self.list(peer, can("prompts"), "prompts/list", "prompts"),
         );
-        // What is kept may have been approved meanwhile by `docent servers approve`.
+        // `docent servers approve` may have changed the stored approvals in the meantime.
         let kept = self.shared.memory.approved(&self.spec).filter(Remembered::is_learned);
         let approved = kept.unwrap_or_else(|| self.known().remembered.clone());
         let Listed { items, left_out } = self.usable_tools(tools?);
@@ -238,19 +239,19 @@ impl Downstream {
                 server = self.name(),
                 names = MOST_KNOWN,
                 bytes = MOST_KNOWN_BYTES,
-                "it has had too many different tools, and new ones are not offered: if that is as it should be, set `pinned = false` in its entry"
+                "the server has listed too many different tools, so new ones are not offered. If that is expected, set `pinned = false` in its entry"
             );
         }
         let or_none = |list: Result<Listed, RequestError>, what: &'static str| {
             let listed = list.unwrap_or_else(|error| {
-                tracing::warn!(server = self.name(), %error, "its {what} can't be listed");
+                tracing::warn!(server = self.name(), %error, "cannot list its {what}");
                 Listed::default()
             });
             if let Some((item, why)) =
                 listed.left_out.first_key_value().filter(|_| self.is_first_at(what))
             {
                 let item = docent_screen::one_line(item);
-                tracing::warn!(server = self.name(), %item, why, count = listed.left_out.len(), "some of its {what} can't be used and are left out");
+                tracing::warn!(server = self.name(), %item, why, count = listed.left_out.len(), "left out some of its {what}, which can't be used");
             }
             listed.items
         };
@@ -272,7 +273,7 @@ impl Downstream {
         })
     }
 
-    /// The tools that can be used, and why others can't be.
+    /// Separates usable tools from others, with the reasons.
     fn usable_tools(&self, listed: Listed) -> Listed {
         let Listed { items, left_out } = listed;
         let mut usable = Listed { items: Vec::with_capacity(items.len()), left_out };
@@ -285,9 +286,9 @@ impl Downstream {
         usable
     }
 
-    /// Puts what a server says now in the place of what was known, and tells what is different.
+    /// Replaces the known state of a server, and publishes what changed.
     fn learn(&self, now: Remembered) {
-        // One at a time, so that what is kept and what is known end as the same.
+        // One at a time, so that the stored and the known state end up equal.
         let _one = locked(&self.learning);
         let before = self.known();
         if before.remembered == now {
@@ -300,21 +301,21 @@ impl Downstream {
             tracing::warn!(
                 server = self.name(),
                 tool = name,
-                "{why}: it is held back until `docent servers approve`"
+                "{why}; held back until `docent servers approve`"
             );
         }
-        let is_told =
+        let is_known =
             |tool: &String, why: &String| before.remembered.left_out.get(tool) == Some(why);
-        for (tool, why) in now.left_out.iter().filter(|(tool, why)| !is_told(tool, why)) {
+        for (tool, why) in now.left_out.iter().filter(|(tool, why)| !is_known(tool, why)) {
             let (tool, why) = (docent_screen::one_line(tool), docent_screen::one_line(why));
-            tracing::warn!(server = self.name(), %tool, %why, "a tool can't be used and is left out");
+            tracing::warn!(server = self.name(), %tool, %why, "left out a tool that can't be used");
         }
         let next = Known::new(now, &self.spec, &self.shared.addresses);
         for tool in next.tools.iter().filter(|tool| !tool.flags().is_empty()) {
-            tracing::warn!(server = self.name(), tool = tool.name, flags = ?tool.flags(), "the description of a tool is odd");
+            tracing::warn!(server = self.name(), tool = tool.name, flags = ?tool.flags(), "suspicious tool description");
         }
         for (what, flags) in next.flagged_beside_tools() {
-            tracing::warn!(server = self.name(), what, ?flags, "a description is odd");
+            tracing::warn!(server = self.name(), what, ?flags, "suspicious description");
         }
         let (old, new) = (&before.remembered, &next.remembered);
         let changes = [
@@ -327,11 +328,11 @@ impl Downstream {
         for (_, change) in changes.into_iter().filter(|(differs, _)| *differs) {
             self.tell(change);
         }
-        // Last, so that whoever has waited for it hears of no change that is older.
+        // Last, so that a waiting caller sees no older change afterwards.
         self.learned.send_replace(true);
     }
 
-    /// It answered: whatever went wrong before is over.
+    /// Records an answer, which ends the backoff.
     pub(super) fn is_well(&self) {
         self.counters.answered();
         let mut backoff = locked(&self.backoff);
@@ -340,7 +341,7 @@ impl Downstream {
         }
     }
 
-    /// Whether what is held back has been decided on while this runs.
+    /// Applies approvals that were made while docent is running.
     pub fn look_for_approval(&self) {
         let known = self.known();
         let kept = self.shared.memory.load(&self.spec).filter(Remembered::is_learned);
@@ -351,7 +352,7 @@ impl Downstream {
         }
     }
 
-    /// The server says that a list of its has changed. However often it says so, lists are read one at a time.
+    /// Refreshes the lists after the server reported a change. Lists are read one at a time, however often it reports.
     pub(super) fn list_again(&self) {
         self.cache.clear();
         let (Some(this), Some(connection)) = (self.this.upgrade(), self.live()) else { return };
@@ -374,9 +375,9 @@ impl Downstream {
             match tokio::time::timeout(this.spec.start_timeout, listing).await {
                 Ok(Ok(now)) => this.learn(now),
                 Ok(Err(error)) => {
-                    tracing::debug!(server = this.name(), %error, "lists could not be read again");
+                    tracing::debug!(server = this.name(), %error, "failed to refresh the server's lists");
                 }
-                Err(_) => tracing::warn!(server = this.name(), "lists were not answered in time"),
+                Err(_) => tracing::warn!(server = this.name(), "timed out refreshing the server's lists"),
             }
         });
     }
@@ -399,7 +400,7 @@ impl Downstream {
                     Some(unused) if unused >= idle => {
                         this.forget(&connection.peer);
                         connection.peer.close().await;
-                        tracing::debug!(server = this.name(), "ended: nobody has used it");
+                        tracing::debug!(server = this.name(), "stopped an idle server");
                         return;
                     }
                     Some(unused) => left = idle.saturating_sub(unused),
@@ -410,7 +411,7 @@ impl Downstream {
         connection.ending.get_or_init(|| AbortOnDropHandle::new(ending));
     }
 
-    /// This connection serves no further calls. Says whether it did until now.
+    /// Removes the connection from use; returns whether it was the current one.
     fn forget(&self, peer: &Peer) -> bool {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         let is_current =
@@ -421,7 +422,7 @@ impl Downstream {
         is_current
     }
 
-    /// Nothing gets through to it any more, on a way that does not end by itself.
+    /// Drops an unreachable connection whose transport does not close by itself.
     pub(super) fn out_of_reach(&self, connection: &Connection, failure: &Failure) {
         if let Some(listening) = locked(&connection.listening).take() {
             listening.abort();
@@ -433,7 +434,7 @@ impl Downstream {
         close_later(Arc::clone(&connection.peer));
     }
 
-    /// A server that is watched or kept warm is brought back by itself; others when they are needed.
+    /// Handles a lost connection: reconnects a watched or warm server now; others when they are needed.
     fn gone(&self, failure: &Failure) {
         if self.closing.is_cancelled() {
             return;
@@ -449,7 +450,7 @@ impl Downstream {
     pub(super) fn bring_back(&self) {
         let Some(this) = self.this.upgrade() else { return };
         tokio::spawn(async move {
-            // One task is enough, however many want it back.
+            // One reconnecting task is enough.
             let Ok(_one) = this.returning.try_lock() else { return };
             while !this.closing.is_cancelled() && this.live().is_none() {
                 if this.connection().await.is_ok() {
@@ -465,13 +466,13 @@ impl Downstream {
     }
 }
 
-/// What docent can do for a server: pass its questions on to the client that called. Of sampling, no more than a client can.
-/// Roots are those of whoever calls, so there is nothing to tell when one client's change.
+/// The client capabilities that docent announces: it forwards requests to the calling client. Sampling is limited to
+/// what clients support. Roots are those of the caller, so no changes are reported.
 pub(super) fn capabilities(sampling: &Object) -> Value {
     json!({"sampling": sampling, "elicitation": {"form": {}, "url": {}}, "roots": {}})
 }
 
-/// Requests that still run on it go on for a while.
+/// Closes the connection after its running requests had time to finish.
 fn close_later(peer: Arc<Peer>) {
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_mins(1)).await;
@@ -479,7 +480,7 @@ fn close_later(peer: Arc<Peer>) {
     });
 }
 
-/// What a server says by itself on one connection.
+/// Handles what a server sends on its own on one connection.
 struct Ear {
     server: Weak<Downstream>,
     peer: OnceLock<Weak<Peer>>,
@@ -517,7 +518,7 @@ impl Hears for Ear {
                     connection.acknowledged.notify_one();
                 }
             }
-            _ => tracing::debug!(server = server.name(), method, "a notification is passed over"),
+            _ => tracing::debug!(server = server.name(), method, "ignoring an unknown notification"),
         }
     }
 
@@ -525,9 +526,9 @@ impl Hears for Ear {
         if let Some(server) = self.server.upgrade() {
             let (name, text) = (server.name(), docent_screen::one_line(&text));
             if server.counters.heard_noise(&text) {
-                tracing::warn!(server = name, %text, "wrote what is no message: it is passed over, and more of the kind is told at debug");
+                tracing::warn!(server = name, %text, "ignoring output that is not JSON-RPC (further lines are logged at debug)");
             } else {
-                tracing::debug!(server = name, %text, "wrote what is no message");
+                tracing::debug!(server = name, %text, "ignoring output that is not JSON-RPC");
             }
         }
     }
@@ -541,7 +542,7 @@ impl Hears for Ear {
 
     fn overrun(&self, failure: &Failure) {
         if let Some(server) = self.server.upgrade() {
-            tracing::warn!(server = server.name(), %failure, "it is ended, and started again when it is needed");
+            tracing::warn!(server = server.name(), %failure, "stopping the server; it is started again when needed");
         }
         self.closed(failure);
         if let Some(peer) = self.peer() {

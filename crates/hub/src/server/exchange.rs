@@ -1,5 +1,5 @@
-//! One request to a server on behalf of a client: tried again where that is safe, with the server's questions answered
-//! meanwhile, in whichever way the two revisions ask them.
+//! One request to a server on behalf of a client: retried where that is safe, while the server's questions are answered
+//! in the way of either revision.
 
 use super::{
     Downstream,
@@ -26,56 +26,56 @@ use std::{
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio_util::task::AbortOnDropHandle;
 
-/// Tries in all.
+/// Maximum number of attempts.
 pub(crate) const TRIES: u32 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// Rounds of questions in one request.
+/// Maximum rounds of questions in one request.
 const MOST_ROUNDS: usize = 16;
 /// How long a request waits for a client that answers by asking again.
 const PARKED_FOR: Duration = Duration::from_mins(10);
 const MOST_PARKED: usize = 256;
 
-/// What is asked of a server.
+/// A request to a server.
 pub(crate) struct Asking<'a> {
     pub(crate) method: &'static str,
-    /// The tool that is called.
+    /// The called tool.
     pub(crate) tool: Option<&'a str>,
     pub(crate) params: &'a Object,
     pub(crate) headers: Vec<(String, String)>,
-    /// Whether asking twice does no harm.
+    /// Whether a second request does no harm.
     pub(crate) may_repeat: bool,
     /// Whether the server's `retry` setting applies.
     pub(crate) may_retry: bool,
-    /// Whether the server runs it as a task and no other way.
+    /// Whether the server runs it only as a task.
     pub(crate) is_task: bool,
 }
 
-/// What travels with a client that answers by asking again.
+/// State that a client sends back with its answers.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Carried {
     /// The request waits here.
     Parked { id: String },
-    /// The server waits for the answers to these, and wants its own state back.
+    /// The server waits for these answers, and gets its own state back.
     Needed { requests: Object, state: Value },
 }
 
-/// A request that is under way.
+/// A running request.
 struct Open {
     reply: docent_tool::Running<'static, Result<Value, Lost>>,
     asked: Asked,
     heard: Arc<Notify>,
     steps: Arc<Mutex<Steps>>,
-    /// The most that it may take. The time that its client takes to answer questions doesn't count.
+    /// The total time limit. The time that its client takes to answer questions doesn't count.
     limit: Arc<TimeLimit>,
     /// Since when it waits for its client to come back.
     parked_at: Option<tokio::time::Instant>,
     questions: usize,
-    /// Its place among the calls of the server; a call that waits for its client has none.
+    /// Its permit among the calls of the server; released while it waits for its client.
     permit: Option<OwnedSemaphorePermit>,
 }
 
-/// Tells how far a call is. While it waits for its client nobody hears it, and the newest step is kept.
+/// Forwards the progress of a call. While the call waits for its client, only the newest step is kept.
 struct Steps {
     context: Arc<Mutex<CallContext>>,
     is_parked: bool,
@@ -107,7 +107,7 @@ enum Lost {
     Request(RequestError),
 }
 
-/// A request, what was asked about it and under which key, and what gives it up in the end.
+/// A parked request, its question and key, and the task that drops it in the end.
 type Waiting = (Open, Question, String, AbortOnDropHandle<()>);
 
 /// Requests that wait for a client to come back.
@@ -115,7 +115,7 @@ type Waiting = (Open, Question, String, AbortOnDropHandle<()>);
 pub(crate) struct Parked(Mutex<HashMap<String, Waiting>>);
 
 impl Downstream {
-    /// Asks the server.
+    /// Sends a request to the server and answers its questions.
     pub(crate) async fn exchange(
         &self,
         asking: &Asking<'_>,
@@ -128,7 +128,7 @@ impl Downstream {
                 let parked = locked(&self.parked.0).remove(&id);
                 let Some((mut open, question, key, _)) = parked else {
                     return Err(ToolError::failed(
-                        "the call waited too long for its answer, and was given up: call again",
+                        "the call waited too long for an answer and was dropped; call again",
                     ));
                 };
                 if let Some(parked_at) = open.parked_at.take() {
@@ -149,7 +149,7 @@ impl Downstream {
         self.end(asking, result, context, &mut extra).await
     }
 
-    /// Answers a server that wants more input, as often as it does.
+    /// Answers the server's requests for input until it returns a result.
     async fn end(
         &self,
         asking: &Asking<'_>,
@@ -170,17 +170,17 @@ impl Downstream {
             *extra = self.answers(requests, state, context).await?;
             result = self.tries(asking, extra, context).await?;
         }
-        Err(ToolError::failed(format!("the server `{}` never stopped asking", self.name())))
+        Err(ToolError::failed(format!("the server `{}` did not stop asking for input", self.name())))
     }
 
-    /// Nobody comes back with an answer to what was asked.
+    /// Drops a parked request whose client does not come back.
     pub(crate) fn give_up(&self, state: &str) {
         if let Ok(Carried::Parked { id }) = serde_json::from_str(state) {
             drop(locked(&self.parked.0).remove(&id));
         }
     }
 
-    /// Puts a server's questions to the client: the parameters that carry the answers back.
+    /// Forwards a server's questions to the client; returns the parameters with the answers.
     async fn answers(
         &self,
         requests: Object,
@@ -189,7 +189,7 @@ impl Downstream {
     ) -> Result<Object, ToolError> {
         let (mut responses, mut open) = (Object::new(), Vec::new());
         for (key, request) in &requests {
-            // A server's own key could be that of another question.
+            // The server's own key could collide with that of another question.
             let own = digest(&json!([self.name(), key, request, state]));
             let params = request.get("params").cloned().unwrap_or_default();
             let ask = match request.get("method").and_then(Value::as_str) {
@@ -247,7 +247,7 @@ impl Downstream {
                 }
                 return Err(self.told(lost));
             };
-            tracing::debug!(server = self.name(), attempt, "asked again");
+            tracing::debug!(server = self.name(), attempt, "retrying the request");
             tokio::time::sleep(pause).await;
         }
     }
@@ -290,7 +290,7 @@ impl Downstream {
         let Ok(permit) = tokio::time::timeout(self.spec.timeout, turn).await else {
             let (name, most) = (self.name(), self.spec.concurrency);
             return Err(ToolError::failed(format!(
-                "the server `{name}` is busy with {most} calls: try again, or raise its `concurrency`"
+                "the server `{name}` is busy with {most} calls; try again, or raise its `concurrency`"
             )));
         };
         let permit = permit.ok();
@@ -323,7 +323,7 @@ impl Downstream {
             if tool.as_ref().is_some_and(&is_changed) {
                 this.look_for_approval();
             }
-            // A server that was started for this call may only now have said that it is another tool.
+            // A server that was started for this call may have listed a changed definition only now.
             if let Some(tool) = tool.filter(&is_changed) {
                 return Err(Lost::HeldBack(tool));
             }
@@ -342,11 +342,11 @@ impl Downstream {
         Ok(Open { reply, asked, heard, steps, limit, parked_at: None, questions: 0, permit })
     }
 
-    /// What an answer, or that there is none, tells of how the server does.
+    /// Updates the server's health after an answer or a failure.
     fn noted(&self, connection: &Connection, began: Instant, result: &Result<Value, RequestError>) {
         match result {
             Ok(result) if CollectedParts::is_partial(result) => {
-                self.counters.failed("the rest of an answer did not come".into());
+                self.counters.failed("the rest of an answer did not arrive".into());
             }
             Ok(_) | Err(RequestError::Rpc { .. }) => self.is_well(),
             Err(error @ (RequestError::TimedOut(_) | RequestError::OverLimit(_))) => {
@@ -360,7 +360,7 @@ impl Downstream {
         }
     }
 
-    /// Waits for the answer, and puts what the server asks to the client meanwhile.
+    /// Waits for the answer, and forwards the server's questions to the client meanwhile.
     async fn follow(&self, mut open: Open, context: &CallContext) -> Result<Value, Ended> {
         loop {
             tokio::select! {
@@ -409,7 +409,7 @@ impl Downstream {
         }
     }
 
-    /// The client has come back: its answer goes to the server.
+    /// Sends the returning client's answer to the server.
     async fn put(
         &self,
         open: &mut Open,
@@ -425,12 +425,12 @@ impl Downstream {
             }
             Put::Later(_) if question.is_taken_back() => Ok(()),
             Put::Later(_) => Err(ToolError::failed(
-                "the question of the server was not answered: call again, and answer it",
+                "the server's question was not answered; call again and answer it",
             )),
         }
     }
 
-    /// Keeps a request while its client asks again with an answer.
+    /// Parks a request until its client comes back with an answer.
     fn park(
         &self,
         mut open: Open,
@@ -441,12 +441,12 @@ impl Downstream {
         let mut parked = locked(&self.parked.0);
         if parked.len() >= MOST_PARKED {
             return ToolError::failed(
-                "too many calls wait for answers of their clients: answer some, or try again in ten minutes",
+                "too many calls are waiting for their clients to answer; answer some, or try again in ten minutes",
             );
         }
         let mut random = [0_u8; 16];
         if let Err(error) = getrandom::fill(&mut random) {
-            return ToolError::failed(format!("no randomness: {error}"));
+            return ToolError::failed(format!("cannot generate random bytes: {error}"));
         }
         let id = hex(&random);
         let state = serde_json::to_string(&Carried::Parked { id: id.clone() }).ok();
@@ -458,7 +458,7 @@ impl Downstream {
         let given_up = tokio::spawn(async move {
             tokio::time::sleep(PARKED_FOR).await;
             if let Some(this) = this.upgrade() {
-                // Its request is cancelled at the server by that.
+                // Dropping it cancels its request at the server.
                 let waited = locked(&this.parked.0).remove(&own);
                 drop(waited);
             }
@@ -468,7 +468,7 @@ impl Downstream {
         ToolError::NeedsInput(InputNeeded { asks: needed.asks, state })
     }
 
-    /// A failure in the client's words, with the server's name.
+    /// Converts a failure to an error for the client, with the server's name.
     fn told(&self, lost: Lost) -> ToolError {
         let name = self.name();
         match lost {
@@ -498,10 +498,10 @@ impl Downstream {
     }
 }
 
-/// What a server without sessions is told of the client with every request.
+/// Client information that each request to a server without sessions carries.
 struct Words {
     level: Option<Level>,
-    /// What of sampling the client can do.
+    /// The client's sampling capabilities.
     sampling: Object,
 }
 
@@ -514,7 +514,7 @@ impl Words {
         Self { level: context.level(), sampling }
     }
 
-    /// Servers with sessions are told once, before it is known who will call.
+    /// Merges the sampling capabilities into those announced to servers with sessions, before the caller is known.
     fn add_to(&self, all: &mut Object) {
         for (able, how) in &self.sampling {
             all.entry(able.clone()).or_insert_with(|| how.clone());
@@ -532,13 +532,13 @@ impl Words {
     }
 }
 
-/// How one try ended without a result.
+/// How one attempt ended without a result.
 enum Ended {
     Lost(Lost),
     Told(ToolError),
 }
 
-/// What became of a question.
+/// The outcome of a question.
 enum Put {
     Answer(Result<Value, RequestError>),
     Later(InputNeeded),
@@ -560,7 +560,7 @@ async fn ask(
 fn is_worth_another_try(lost: &Lost, may_repeat: bool) -> bool {
     let Lost::Request(error) = lost else { return false };
     match error {
-        // Nothing was sent, or the server did not know the session it was sent in.
+        // Nothing was sent, or the server did not know the session.
         RequestError::Failed(Failure::Unreachable(_) | Failure::Refused { status: 404, .. }) => {
             true
         }
@@ -570,8 +570,8 @@ fn is_worth_another_try(lost: &Lost, may_repeat: bool) -> bool {
     }
 }
 
-/// The server's name beside what it said. The name is docent's word: where the server says one of its own, that is kept
-/// beside it, because it may be another server's.
+/// Adds the server's configured name to its error data. A name that the server sent itself is kept separately, because
+/// it may be that of another server.
 fn named(data: Option<Value>, name: &str) -> Value {
     match data {
         None | Some(Value::Null) => json!({"server": name}),

@@ -1,4 +1,4 @@
-//! What a server offers, as of the last time that it was asked: a snapshot, replaced whole.
+//! A snapshot of what a server offers, replaced as a whole.
 
 use super::{address::Addresses, lists::size};
 use crate::{Remembered, Spec, estimate_tokens, spec::digest};
@@ -10,21 +10,21 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Characters of a public name. Some clients take no more.
+/// Maximum characters of a public name; some clients accept no more.
 const LONGEST_NAME: usize = 64;
-/// Names of tools that one server may have had in all. What was approved is never forgotten, so that no server rids itself of
-/// a pin by listing many others: past that, new ones are not taken on.
+/// Maximum number of pinned tools of a server. Pins are never dropped, so that a server can't get rid of one by listing
+/// many other tools; beyond this number, new tools are not accepted.
 pub(crate) const MOST_KNOWN: usize = 20_000;
-/// Bytes of their definitions.
+/// Maximum bytes of their definitions.
 pub(crate) const MOST_KNOWN_BYTES: usize = 32 << 20;
-/// Families of addresses that a server's own are told by.
+/// Maximum number of resource templates that are matched.
 const MOST_TEMPLATES: usize = 1000;
 
-/// A snapshot.
+/// A snapshot of what a server offers.
 pub(crate) struct Known {
     pub(crate) remembered: Remembered,
     pub(crate) tools: Vec<Arc<Definition>>,
-    /// Families of addresses, with their templates.
+    /// Resource templates, with their text.
     pub(crate) templates: Vec<(String, Template)>,
     tokens: OnceLock<usize>,
     flagged: OnceLock<Vec<(String, Vec<&'static str>)>>,
@@ -32,22 +32,22 @@ pub(crate) struct Known {
 
 /// A tool of a server.
 pub(crate) struct Definition {
-    /// As the server calls it.
+    /// The server's own name for it.
     pub(crate) name: String,
-    /// As docent's clients call it.
+    /// The name for docent's clients.
     pub(crate) public: String,
-    /// As discovery and scripts call it, beside the name of its server.
+    /// The name for discovery and scripts, used next to the server's name.
     pub(crate) shown: String,
-    /// As it was approved.
+    /// The approved definition.
     pub(crate) fields: Object,
-    /// What the server says of it now, where that is something else.
+    /// Whether the server's current definition differs.
     pub(crate) changed: bool,
     flags: OnceLock<Vec<&'static str>>,
 }
 
 impl Definition {
-    /// What is odd about what is said of it. Looked at when it is first asked for: a start with servers that are known has
-    /// no need of it, and its patterns would be compiled for nothing.
+    /// Suspicious parts of its definition. Computed on first use, because a start with known servers does not need them
+    /// and would compile the patterns for nothing.
     pub(crate) fn flags(&self) -> &[&'static str] {
         self.flags.get_or_init(|| flags(&self.fields))
     }
@@ -61,8 +61,8 @@ impl Definition {
         self.only_reads() || self.hint("idempotentHint") == Some(true)
     }
 
-    /// Whether the server's `retry` setting applies: a second call does no harm, or nothing says that the tool writes.
-    /// `destructiveHint` and `idempotentHint` have a meaning only for tools that do.
+    /// Whether the server's `retry` setting applies: a second call does no harm, or no hint says that the tool writes.
+    /// `destructiveHint` and `idempotentHint` are meaningful only for tools that do.
     pub(crate) fn may_retry(&self) -> bool {
         let says_nothing = !self.writes()
             && self.hint("destructiveHint").is_none()
@@ -70,22 +70,22 @@ impl Definition {
         self.may_repeat() || says_nothing
     }
 
-    /// Whether it changes nothing.
+    /// Whether it is declared read-only.
     pub(crate) fn only_reads(&self) -> bool {
         self.hint("readOnlyHint") == Some(true)
     }
 
-    /// Whether it says that it changes something.
+    /// Whether it is declared to change something.
     pub(crate) fn writes(&self) -> bool {
         self.hint("readOnlyHint") == Some(false) || self.hint("destructiveHint") == Some(true)
     }
 
-    /// What it does: as configured, else as its server says.
+    /// Its description: the configured one, or the server's.
     pub(crate) fn about<'a>(&'a self, spec: &'a Spec) -> Option<&'a str> {
         spec.describe.get(&self.name).map(String::as_str).or_else(|| self.text("description"))
     }
 
-    /// Whether the server runs it as a task and no other way.
+    /// Whether the server runs it only as a task.
     pub(crate) fn is_task(&self) -> bool {
         let support = self.fields.get("execution").and_then(|all| all.get("taskSupport"));
         support.and_then(Value::as_str) == Some("required")
@@ -100,7 +100,7 @@ impl Known {
     pub(crate) fn new(remembered: Remembered, spec: &Spec, addresses: &Addresses) -> Self {
         let mut taken = HashSet::new();
         let own: HashSet<&str> = remembered.tools.iter().filter_map(name_of).collect();
-        // A new name that is another tool's own would name both.
+        // A new name that equals another tool's own name would be ambiguous.
         let is_renamed = |name: &str| {
             let other = spec.rename.get(name);
             other.is_some_and(|to| spec.rename.contains_key(to) || !own.contains(to.as_str()))
@@ -109,11 +109,11 @@ impl Known {
             let name = name_of(fields)?.to_owned();
             let schema = fields.get("inputSchema").unwrap_or(&Value::Null);
             if let Err(why) = docent_dial::headers::check_schema(schema) {
-                tracing::warn!(server = spec.name, tool = name, why, "a tool is left out");
+                tracing::warn!(server = spec.name, tool = name, why, "left out a tool");
                 return None;
             }
             let public = public_name(spec, &name);
-            // Two names that become one would shadow each other: the second is told apart by its digest.
+            // Two names that become equal would shadow each other: a digest makes the second one unique.
             let public = if taken.insert(public.clone()) { public } else { marked(&public, &name) };
             let shown = if is_renamed(&name) { &public } else { &name }.clone();
             let changed = remembered.held_back.contains_key(&name);
@@ -136,7 +136,7 @@ impl Known {
         Self { remembered, tools, templates, tokens, flagged }
     }
 
-    /// What is odd about the prompts, by their names, and about how the server says that it is used.
+    /// Suspicious parts of the prompts, by name, and of the server's instructions.
     pub(crate) fn flagged_beside_tools(&self) -> &[(String, Vec<&'static str>)] {
         self.flagged.get_or_init(|| {
             let prompts = self.remembered.prompts.iter();
@@ -147,13 +147,13 @@ impl Known {
             let instructions = self.remembered.instructions.iter();
             let instructions = instructions.map(|text| {
                 let found = suspicious(text).into_iter().map(|found| found.what);
-                ("its use".to_owned(), found.collect::<Vec<_>>())
+                ("instructions".to_owned(), found.collect::<Vec<_>>())
             });
             prompts.chain(instructions).filter(|(_, flags)| !flags.is_empty()).collect()
         })
     }
 
-    /// About what its definitions take of a model's context. Counted when it is first asked for: only `auto` asks.
+    /// Estimated tokens of its definitions. Computed on first use, because only `auto` needs them.
     pub(crate) fn tokens(&self) -> usize {
         let cost = |tool: &Arc<Definition>| match serde_json::to_string(&tool.fields) {
             Ok(text) => estimate_tokens(&text),
@@ -162,12 +162,12 @@ impl Known {
         *self.tokens.get_or_init(|| self.tools.iter().map(cost).sum())
     }
 
-    /// Whether a tool has changed since it was approved. By the server's own name of it: another tool may be shown under it.
+    /// Whether a tool is held back, by the server's own name: another tool may have that name elsewhere.
     pub(crate) fn is_held_back(&self, own: &str) -> bool {
         self.remembered.held_back.contains_key(own)
     }
 
-    /// A tool by the name that discovery shows, or by one that it has elsewhere.
+    /// Finds a tool by its discovery name, its public name or the server's own name.
     pub(crate) fn tool(&self, name: &str) -> Option<&Arc<Definition>> {
         let named = |of: fn(&Definition) -> &str| self.tools.iter().find(|tool| of(tool) == name);
         named(|tool| &tool.shown)
@@ -180,7 +180,7 @@ fn name_of(fields: &Object) -> Option<&str> {
     fields.get("name")?.as_str()
 }
 
-/// The name that docent's clients use.
+/// Returns the name of a tool for docent's clients.
 pub(crate) fn public_name(spec: &Spec, tool: &str) -> String {
     if let Some(other) = spec.rename.get(tool) {
         return other.clone();
@@ -188,25 +188,25 @@ pub(crate) fn public_name(spec: &Spec, tool: &str) -> String {
     let whole = format!("{}__{tool}", spec.name);
     let legal = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
     let plain: String = whole.chars().map(|c| if legal(c) { c } else { '_' }).collect();
-    // `a_` and its `x` would share a name with `a` and its `_x`.
+    // Tool `x` of `a_` would have the same name as tool `_x` of `a`.
     let is_apart = !spec.name.ends_with('_');
     let is_kept = is_apart && plain == whole && plain.len() <= LONGEST_NAME;
     if is_kept { plain } else { marked(&plain, &whole) }
 }
 
-/// A name that had to be changed, with a digest of what it stands for.
+/// Appends a digest of the original to a name that had to be changed.
 fn marked(plain: &str, whole: &str) -> String {
     let own: String = digest(&whole.into()).chars().take(6).collect();
     let kept: String = plain.chars().take(LONGEST_NAME - own.len() - 1).collect();
     format!("{kept}_{own}")
 }
 
-/// What is odd about what a model reads of a tool or a prompt.
+/// Suspicious parts of what a model reads of a tool or a prompt.
 fn flags(fields: &Object) -> Vec<&'static str> {
     let parts = ["title", "description", "inputSchema", "outputSchema", "annotations", "arguments"];
     let mut flags = Vec::new();
     for part in parts.into_iter().filter_map(|part| fields.get(part)) {
-        // The strings themselves: in JSON, what can't be seen is spelled out and looks like ordinary text.
+        // The strings themselves: JSON would escape hidden characters, which then look like ordinary text.
         let mut said = String::new();
         say(part, &mut said);
         flags.extend(suspicious(&said).into_iter().map(|found| found.what));
@@ -216,7 +216,7 @@ fn flags(fields: &Object) -> Vec<&'static str> {
     flags
 }
 
-/// Adds every string in a value, the names of fields included, in their order.
+/// Collects every string in a value, including field names, in order.
 fn say(value: &Value, said: &mut String) {
     match value {
         Value::String(text) => {
@@ -239,18 +239,18 @@ fn say(value: &Value, said: &mut String) {
     }
 }
 
-/// What a server lists now, held against what was approved.
+/// A server's current list, compared with the approved definitions.
 pub(crate) struct Compared {
     pub(crate) tools: Vec<Object>,
     pub(crate) vanished: Vec<Object>,
     pub(crate) held_back: BTreeMap<String, Object>,
-    /// Whether there are new ones that are not taken on, because it has had too many.
+    /// Whether new tools were rejected because there are too many.
     pub(crate) is_full: bool,
 }
 
-/// Compares. A tool that was there before is what it was then, until a person approves what it is now. A tool that is new is
-/// held back as well, unless the server has none that was approved: under another name, a definition that was changed would
-/// be offered without anyone having seen it.
+/// Compares a server's list with its pins. A known tool keeps its approved definition until a person approves the new
+/// one. A new tool is held back as well, unless the server has no approved tools: otherwise a changed definition could
+/// be offered, unseen, under another name.
 pub(crate) fn compare(approved: &Remembered, listed: Vec<Object>, spec: &Spec) -> Compared {
     let pinned = spec.pinned;
     let name = |fields: &Object| name_of(fields).map(str::to_owned);
@@ -282,7 +282,7 @@ pub(crate) fn compare(approved: &Remembered, listed: Vec<Object>, spec: &Spec) -
             }
         }
     }
-    // Where definitions may change, nothing holds on to those that are gone.
+    // Without pinning, vanished definitions are not kept.
     let gone = before.iter().filter(|(own, _)| pinned && !seen.contains(*own));
     let mut vanished: Vec<Object> = gone.map(|(_, fields)| (*fields).clone()).collect();
     vanished.sort_by_key(name);
@@ -340,11 +340,11 @@ mod tests {
     fn another_name_makes_no_definition_a_first_one() {
         for spec in [pins(true, false), pins(true, true)] {
             let approved = Remembered { tools: vec![tool("pay", "one")], ..Remembered::default() };
-            // Under the old name nothing is offered, and under the new one only where the person has said so.
+            // Nothing is offered under the old name, and under the new one only if the user allows new tools.
             let now = compare(&approved, vec![tool("pay2", "two")], &spec);
             assert_eq!(now.held_back.contains_key("pay2"), !spec.accepts_new_tools);
             assert_eq!(now.tools.is_empty(), !spec.accepts_new_tools);
-            // All of its tools are gone by now, which makes it no server that was never seen.
+            // All of its tools are gone by now, which does not make it a new server.
             let Compared { tools, vanished, .. } = compare(&approved, Vec::new(), &spec);
             let empty = Remembered { tools, vanished, ..Remembered::default() };
             let now = compare(&empty, vec![tool("pay", "two"), tool("pay3", "two")], &spec);
@@ -361,7 +361,7 @@ mod tests {
         let Compared { tools, held_back, .. } =
             compare(&approved, vec![tool("pay", "two")], &renamed);
         assert_eq!((&tools, held_back.contains_key("pay")), (&vec![tool("pay", "one")], true));
-        // A tool of that very name is another one, and not approved by it.
+        // A tool that really has that name is a different one, and not approved by it.
         let other = compare(&approved, vec![tool("pay", "one"), tool("give", "one")], &renamed);
         assert_eq!(other.held_back.keys().collect::<Vec<_>>(), ["give"]);
         let known = Remembered { tools, held_back, ..Remembered::default() };
@@ -432,7 +432,7 @@ mod tests {
         let held_back = [("a".to_owned(), tool("a", "changed"))].into();
         let known = Remembered { tools, held_back, ..Remembered::default() };
         let known = Known::new(known, &renamed, &Addresses::default());
-        // The tool that is shown under that name is another one.
+        // The tool that is shown under that name is a different one.
         assert!(known.is_held_back("a") && !known.is_held_back("b"));
         assert!(known.tool("b").unwrap().changed && !known.tool("a").unwrap().changed);
         let cases = [
@@ -441,7 +441,7 @@ mod tests {
             ("plus", Some("c")),
             ("c", Some("c")),
             ("s__e", Some("e")),
-            // `d` would be `e`, which is another's own name.
+            // `d` would become `e`, which is another tool's own name.
             ("d", Some("d")),
             ("e", Some("e")),
             ("f", None),
@@ -495,6 +495,6 @@ mod tests {
         let known = Known::new(known, &spec("s"), &Addresses::default());
         let flagged: Vec<&str> =
             known.flagged_beside_tools().iter().map(|(what, _)| what.as_str()).collect();
-        assert_eq!(flagged, ["prompt odd", "its use"]);
+        assert_eq!(flagged, ["prompt odd", "instructions"]);
     }
 }

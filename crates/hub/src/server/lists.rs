@@ -1,4 +1,4 @@
-//! Reading a whole list of a server, page by page and within bounds.
+//! Reads a whole list of a server, page by page and within limits.
 
 use super::{Downstream, locked, usable::check_item};
 use crate::{Peer, Request, RequestError};
@@ -6,27 +6,27 @@ use docent_tool::Object;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Pages of one list, so that a server that never ends its list is stopped.
+/// Maximum pages of one list, for servers that never end one.
 const MOST_PAGES: usize = 1000;
-/// Items of one list.
+/// Maximum items of one list.
 const MOST_ITEMS: usize = 20_000;
-/// Bytes of one list: all of it is held, compared and written down.
+/// Maximum bytes of one list, which is kept in memory, compared and stored.
 const MOST_BYTES: usize = 16 << 20;
-/// Items of one list that can't be used and are reported.
+/// Maximum number of reported unusable items of one list.
 const MAX_REPORTED: usize = 100;
-/// Characters of their names.
+/// Maximum characters of their names.
 const MAX_REPORTED_NAME_CHARS: usize = 200;
 
-/// What was read of one list.
+/// A list of a server.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
     pub(super) items: Vec<Object>,
-    /// Items that can't be used, by their names, and why.
+    /// Items that can't be used, by name, and the reason.
     pub(super) left_out: BTreeMap<String, String>,
 }
 
 impl Listed {
-    /// Leaves an item out, and keeps the reason.
+    /// Records an item that is left out, and the reason.
     pub(super) fn leave_out(&mut self, item: &Object, why: String) {
         let name = item.get("name").or_else(|| item.get("uri")).and_then(Value::as_str);
         if let Some(name) = name.filter(|_| self.left_out.len() < MAX_REPORTED) {
@@ -35,13 +35,13 @@ impl Listed {
     }
 }
 
-/// Bytes of an item, as it is sent and kept.
+/// Bytes of an item as JSON.
 pub(super) fn size(fields: &Object) -> usize {
     serde_json::to_string(fields).map_or(0, |text| text.len())
 }
 
 impl Downstream {
-    /// A whole list, up to a bound. A server that does not know the method has nothing of the kind.
+    /// Reads a whole list, up to the limits. A server that does not know the method has an empty list.
     pub(super) async fn list(
         &self,
         peer: &Peer,
@@ -96,12 +96,12 @@ impl Downstream {
                 pages = MOST_PAGES,
                 items = MOST_ITEMS,
                 bytes = MOST_BYTES,
-                "its list goes beyond what docent takes of one, and the rest is left out: have the server list less"
+                "the server's list exceeds docent's limits, and the rest is left out; make the server list less"
             );
         }
     }
 
-    /// Whether a bound is met for the first time: it is told once, however often a server has its lists read.
+    /// Whether a limit is reached for the first time. Each is logged once, however often the lists are read.
     pub(super) fn is_first_at(&self, bound: &'static str) -> bool {
         locked(&self.bounds_met).insert(bound)
     }

@@ -1,4 +1,4 @@
-//! One server: what is known of it, whether it runs, and everything that is asked of it.
+//! One downstream server: what it offers, its connection, and the requests to it.
 
 mod address;
 mod asks;
@@ -52,22 +52,22 @@ pub(crate) struct Shared {
     pub(crate) addresses: Addresses,
     /// Where messages are recorded.
     pub(crate) traffic: Option<Arc<Traffic>>,
-    /// What of sampling the clients can do that have called so far.
+    /// Sampling capabilities of the clients that have called so far.
     pub(crate) sampling: Mutex<Object>,
     /// Checks the schemas of tools.
     pub(crate) schema_check: SchemaCheck,
 }
 
-/// What a tool or a prompt is called.
+/// The names of a tool or a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// By its server.
+    /// Its name at its server.
     pub own: String,
-    /// By docent's clients.
+    /// Its name for docent's clients.
     pub public: String,
 }
 
-/// A server that docent fronts.
+/// A downstream server.
 pub struct Downstream {
     this: Weak<Self>,
     spec: Spec,
@@ -76,25 +76,25 @@ pub struct Downstream {
     connecting: Arc<tokio::sync::Mutex<()>>,
     backoff: Mutex<Backoff>,
     known: RwLock<Arc<Known>>,
-    /// Held while something is learned: a later state never goes before an earlier one.
+    /// Locked while a new state is applied, so that states are applied in order.
     learning: Mutex<()>,
-    /// Whether what it offers is known, or can't be for now.
+    /// Whether what it offers is known, or can't be determined for now.
     learned: watch::Sender<bool>,
     asks: Asks,
     permits: Arc<Semaphore>,
     counters: Counters,
     stderr: Arc<Tail>,
-    /// How many lines it had written when it was last started.
+    /// Number of stderr lines when it was last started.
     first_word: AtomicUsize,
     watched: Mutex<BTreeSet<String>>,
-    /// Held by the task that brings it back.
+    /// Locked by the task that reconnects.
     returning: tokio::sync::Mutex<()>,
-    /// Held while the server is told of what is watched.
+    /// Locked while subscriptions are updated.
     telling: tokio::sync::Mutex<()>,
-    /// Held while lists are read again; the flag says that they must be.
+    /// Locked while lists are refreshed; `stale` is set when they must be.
     listing: tokio::sync::Mutex<()>,
     stale: AtomicBool,
-    /// Bounds that it has met, which have been told.
+    /// Limits that it has reached and that were logged.
     bounds_met: Mutex<BTreeSet<&'static str>>,
     level: Mutex<Option<Level>>,
     cache: Cache,
@@ -137,7 +137,7 @@ impl Downstream {
         })
     }
 
-    /// What is configured of it.
+    /// Its configuration.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
@@ -147,39 +147,39 @@ impl Downstream {
         &self.spec.name
     }
 
-    /// Starts it where something is to be learned of it, or where it is to be kept running.
+    /// Starts it if its lists are not known, or if it is watched or kept running.
     pub(crate) fn begin(self: &Arc<Self>) {
         let watched = !locked(&self.watched).is_empty();
         if self.spec.warm || watched || !*self.learned.borrow() {
             let this = Arc::clone(self);
             tokio::spawn(async move {
                 if let Err(error) = this.connection().await {
-                    tracing::warn!(server = this.name(), %error, "a server is not available");
-                    // What it offers is still to be learned.
+                    tracing::warn!(server = this.name(), %error, "server not available");
+                    // Its lists are still unknown.
                     this.bring_back();
                 }
             });
         }
     }
 
-    /// Takes the place of another of the same name: whoever watches goes on watching.
+    /// Takes over the watched addresses and the log level of a previous server of the same name.
     pub(crate) fn follow_on(&self, before: &Self) {
         locked(&self.watched).clone_from(&locked(&before.watched));
         *locked(&self.level) = *locked(&before.level);
     }
 
-    /// Starts it now, whether or not anybody needs it.
+    /// Starts it now, even if it is not needed.
     pub async fn try_now(&self) {
-        // Why it failed is told by its status.
+        // The status reports why it failed.
         drop(self.connection().await);
     }
 
-    /// Starts or reaches it, and learns what it offers. `Err` says why that can't be done.
+    /// Starts or connects to it, and lists what it offers. The error describes why that failed.
     pub async fn reach(&self) -> Result<(), String> {
         self.connection().await.map(drop).map_err(|error| error.to_string())
     }
 
-    /// What it says about itself, while it can be asked.
+    /// Returns its description of itself, while it is connected.
     pub fn opened(&self) -> Option<Opened> {
         let (connection, known) = (self.live()?, self.known());
         Some(Opened {
@@ -190,7 +190,7 @@ impl Downstream {
         })
     }
 
-    /// Its tools by name.
+    /// Returns the names of its tools.
     pub fn tool_names(&self) -> Vec<Named> {
         let known = self.known();
         let named =
@@ -198,7 +198,7 @@ impl Downstream {
         known.tools.iter().map(named).collect()
     }
 
-    /// Its prompts by name.
+    /// Returns the names of its prompts.
     pub fn prompt_names(&self) -> Vec<Named> {
         let known = self.known();
         let prompt = |fields: &Object| {
@@ -208,22 +208,22 @@ impl Downstream {
         known.remembered.prompts.iter().filter_map(prompt).collect()
     }
 
-    /// An address that is this server's, whether or not a list or a family has it.
+    /// Returns an address that always refers to this server, listed or not.
     pub fn address(&self, uri: &str) -> String {
         let prefix = address::prefix(self.name());
         if uri.starts_with(&prefix) { uri.to_owned() } else { format!("{prefix}{uri}") }
     }
 
-    /// Waits until what it offers is known, or can't be for now.
+    /// Waits until what it offers is known, or can't be determined for now.
     pub(crate) async fn learned(&self, patience: Duration) {
         let known = self.known();
         if known.remembered.doubted || !known.remembered.held_back.is_empty() {
-            // Lists have the old definition, or none, until somebody decides, and no call would look for that.
+            // Until a person decides, lists have the old definition or none, and no call would check.
             self.look_for_approval();
         }
         let mut learned = self.learned.subscribe();
         let known = learned.wait_for(|known| *known);
-        // Past that, what there is must do: the client is told when there is more.
+        // After that, the list is incomplete; the client is notified when it changes.
         drop(tokio::time::timeout(patience, known).await);
     }
 
@@ -232,11 +232,11 @@ impl Downstream {
     }
 
     fn tell(&self, change: Change) {
-        // Nobody may be listening yet.
+        // There may be no subscriber yet.
         drop(self.shared.changes.send(change));
     }
 
-    /// Ends it, in an orderly way.
+    /// Stops it gracefully.
     pub(crate) async fn close(&self) {
         self.closing.cancel();
         let current = self.current.write().unwrap_or_else(PoisonError::into_inner).take();

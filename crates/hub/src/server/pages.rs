@@ -1,4 +1,4 @@
-//! Pages that servers send people to, and who hears that somebody is done there.
+//! Pages that servers ask people to visit, and the clients to notify when they are done.
 
 use super::locked;
 use docent_tool::CallContext;
@@ -9,15 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The notification of a server that a page has done its work.
+/// The notification that a person is done with a page.
 pub(crate) const DONE: &str = "notifications/elicitation/complete";
-/// The error of a server that wants somebody to visit pages first.
+/// The error code of a server that requires a visit to a page first.
 pub(crate) const VISIT_FIRST: i64 = -32042;
 const MOST: usize = 256;
 /// How long a person may take.
 const KEPT: Duration = Duration::from_mins(30);
 
-/// The pages that clients were told of, the oldest first.
+/// The pages that clients were sent to, oldest first.
 #[derive(Default)]
 pub(crate) struct Pages(Mutex<VecDeque<Page>>);
 
@@ -28,7 +28,7 @@ struct Page {
 }
 
 impl Pages {
-    /// A client is sent to a page, if that is what is asked of it. It may be there for longer than its call is open.
+    /// Remembers a page that a client is sent to, if the request names one. The visit may outlast the call.
     pub(crate) fn remember(&self, asked: &Value, context: &CallContext) {
         let id = asked.get("elicitationId").and_then(Value::as_str);
         let Some(id) = id.filter(|_| asked.get("mode").and_then(Value::as_str) == Some("url"))
@@ -43,7 +43,7 @@ impl Pages {
         pages.push_back(Page { id: id.to_owned(), told: Instant::now(), context: context.clone() });
     }
 
-    /// The pages in an error that wants somebody to visit them first.
+    /// Remembers the pages in an error that requires visits first.
     pub(crate) fn remember_all(&self, data: Option<&Value>, context: &CallContext) {
         let all = data.and_then(|data| data.get("elicitations")).and_then(Value::as_array);
         for asked in all.into_iter().flatten() {
@@ -51,7 +51,7 @@ impl Pages {
         }
     }
 
-    /// Somebody is done: the client that was told of the page hears it, and no other.
+    /// Notifies only the client that was sent to the page.
     pub(crate) fn done(&self, params: Value) {
         let Some(id) = params.get("elicitationId").and_then(Value::as_str) else { return };
         let mut pages = locked(&self.0);

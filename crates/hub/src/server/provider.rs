@@ -1,4 +1,4 @@
-//! One server as a provider: its tools under its name, its resources, its prompts.
+//! A downstream server as a provider: its tools under its name, its resources, its prompts.
 
 use super::{
     Downstream,
@@ -17,16 +17,16 @@ use docent_tool::{
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// What a server of the plain dialect calls its revision.
+/// Version that a server of the plain dialect reports.
 const PLAIN: &str = "1.0";
 const FIRST: &str = "2024-11-05";
 const COMPLETION_TIME: Duration = Duration::from_secs(5);
 
-/// A server, with its tools in lists or not.
+/// A downstream server whose tools are listed or hidden.
 pub(crate) struct Part {
     pub(crate) server: Arc<Downstream>,
     pub(crate) hidden: bool,
-    /// How long a list waits for a server that has never been seen.
+    /// How long a list waits for a server that was never connected.
     pub(crate) patience: Duration,
 }
 
@@ -51,7 +51,7 @@ impl Part {
         names.next().map(str::to_owned)
     }
 
-    /// Whether a code says that a resource is missing: each revision has its own for that.
+    /// Whether an error code means a missing resource; each revision has its own.
     fn is_missing(&self, code: i32) -> bool {
         match &self.server.known().remembered.era {
             Some(Era::Stateless) => matches!(code, -32602 | -32002),
@@ -72,7 +72,7 @@ impl Part {
             is_task: false,
         };
         let mut result = match self.server.exchange(&asking, context).await {
-            // docent's client is told in the words of its own revision.
+            // docent's client gets the error code of its own revision.
             Err(ToolError::Refused { code, message, .. }) if self.is_missing(code) => {
                 return Err(ToolError::not_found(message));
             }
@@ -258,7 +258,7 @@ impl Part {
             }
         };
         let connection = self.server.connection().await.ok()?;
-        // The first revision had no word for that.
+        // The first revision had no such capability.
         if connection.era.version() != FIRST {
             connection.capabilities.get("completions").filter(|can| !can.is_null())?;
         }
@@ -319,7 +319,7 @@ impl Part {
     }
 }
 
-/// Parameters with what the client says of its request.
+/// Adds the client's `_meta` to the parameters.
 fn with_meta<const N: usize>(params: [(&str, Value); N], meta: Object) -> Object {
     let mut params: Object =
         params.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
@@ -329,7 +329,7 @@ fn with_meta<const N: usize>(params: [(&str, Value); N], meta: Object) -> Object
     params
 }
 
-/// `_meta` of a result, with the fields that have no place of their own; `None` where there is nothing.
+/// Takes `_meta` of a result, with the unknown fields added; `None` if empty.
 fn rest_of(mut result: Value) -> Option<Object> {
     let mut meta = match result.get_mut("_meta").map(Value::take) {
         Some(Value::Object(meta)) => meta,
@@ -339,7 +339,7 @@ fn rest_of(mut result: Value) -> Option<Object> {
     (!meta.is_empty()).then_some(meta)
 }
 
-/// Says where something comes from.
+/// Adds the origin to `_meta`.
 fn mark(value: &mut Value, server: &Downstream) {
     let Value::Object(fields) = value else { return };
     let meta = fields.entry("_meta").or_insert_with(|| json!({}));

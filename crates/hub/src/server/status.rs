@@ -1,4 +1,4 @@
-//! How a server does, told from its real traffic.
+//! Health of a server, measured on its real traffic.
 
 use super::{Downstream, locked};
 use docent_tool::Object;
@@ -16,30 +16,30 @@ use std::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Not running; it is started when it is needed.
+    /// Not running; started when needed.
     Idle,
     /// Running.
     Ready,
-    /// It failed, and is not tried before a while has passed.
+    /// Failed; retried after a while.
     Waiting,
 }
 
-/// What has been seen of a server.
+/// Health counters of a server.
 #[derive(Debug, Clone, Serialize)]
 pub struct Health {
-    /// Times that it was started or reached.
+    /// Number of starts or connections.
     pub starts: u64,
-    /// Times that its connection was lost.
+    /// Number of lost connections.
     pub losses: u64,
-    /// Requests that it answered.
+    /// Answered requests.
     pub answers: u64,
-    /// Requests that it refused or that got lost.
+    /// Refused or lost requests.
     pub failures: u64,
-    /// Requests that it did not answer in time.
+    /// Timed-out requests.
     pub timeouts: u64,
-    /// Things that it wrote and that are no messages.
+    /// Pieces of output that are not JSON-RPC.
     pub noise: u64,
-    /// The last of them.
+    /// The last one.
     pub last_noise: Option<String>,
     /// Why it last failed.
     pub last_failure: Option<String>,
@@ -47,14 +47,14 @@ pub struct Health {
     pub answered_ms_ago: Option<u64>,
 }
 
-/// A definition that is held back.
+/// A held-back definition.
 #[derive(Debug, Clone, Serialize)]
 pub struct Held {
     /// The tool.
     pub tool: String,
-    /// As it was approved; `None` for a tool that is new, or whose approval can't be read.
+    /// The approved definition; `None` for a new tool, or if its approval can't be read.
     pub before: Option<Object>,
-    /// As the server has it now.
+    /// The server's current definition.
     pub after: Object,
 }
 
@@ -64,26 +64,26 @@ impl Held {
     }
 }
 
-/// A server as `docent servers list` and the inspector show it.
+/// Status of a server for `docent servers list` and the inspector.
 #[derive(Debug, Clone, Serialize)]
 pub struct Status {
     /// Its name.
     pub name: String,
     /// Whether it runs.
     pub state: State,
-    /// The revision that it speaks, once that is known.
+    /// Its protocol revision, once known.
     pub protocol: Option<String>,
-    /// What it calls itself.
+    /// Its name and version, as it reports them.
     pub server: serde_json::Value,
     /// How many tools it offers.
     pub tools: usize,
-    /// Tools whose definition is new or has changed since it was approved, and is not decided on.
+    /// Tools whose definition is new or changed, and neither approved nor refused.
     pub held_back: Vec<Held>,
-    /// Tools that can't be used and are left out, by their names, and why.
+    /// Tools that are left out because they can't be used, by name, and the reason.
     pub left_out: BTreeMap<String, String>,
-    /// Tools, prompts and instructions that are odd, and what is odd about them.
+    /// Suspicious tools, prompts and instructions, and the reasons.
     pub flagged: Vec<(String, Vec<&'static str>)>,
-    /// What has been seen of it.
+    /// Its health counters.
     pub health: Health,
     /// The last lines of its standard error.
     pub stderr: Vec<String>,
@@ -118,7 +118,7 @@ impl Counters {
         *locked(&self.last_failure) = Some(why);
     }
 
-    /// Whether it is the first.
+    /// Records noise; returns whether it is the first.
     pub(super) fn heard_noise(&self, text: &str) -> bool {
         let before = self.noise.fetch_add(1, Ordering::Relaxed);
         *locked(&self.last_noise) = Some(docent_screen::one_line(text).into_owned());
@@ -131,7 +131,7 @@ impl Counters {
 }
 
 impl Downstream {
-    /// How it does.
+    /// Returns its status.
     pub fn status(&self) -> Status {
         let known = self.known();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

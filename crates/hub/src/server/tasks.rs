@@ -1,4 +1,4 @@
-//! Tools that a server of revision 2025-11-25 runs as tasks and no other way: started, followed, and fetched.
+//! Tools that a server of revision 2025-11-25 runs only as tasks: started, followed, and fetched.
 
 use super::{Downstream, connection::Connection};
 use crate::{Request, RequestError};
@@ -11,8 +11,8 @@ use std::{sync::Arc, time::Duration};
 pub(crate) const KEEP: Duration = Duration::from_hours(1);
 
 impl Downstream {
-    /// Runs a call as a task and waits for its result. The request for the result stays open until there is one, and the
-    /// server's questions come meanwhile.
+    /// Runs a call as a task and waits for its result. The request for the result stays open until then, and the server
+    /// may ask questions in the meantime.
     pub(crate) async fn run_task(
         &self,
         connection: &Connection,
@@ -24,7 +24,7 @@ impl Downstream {
         request.params.insert("task".into(), json!({"ttl": ttl}));
         let created = connection.peer.request("tools/call", request).await?;
         let Some(id) = created.pointer("/task/taskId").and_then(Value::as_str) else {
-            // It answered at once, which is as good.
+            // It answered at once, which is fine.
             return Ok(created);
         };
         let mut params = Object::new();
@@ -35,14 +35,14 @@ impl Downstream {
         cancel.done = true;
         match result {
             Err(RequestError::Rpc { code: -32601, .. }) => {
-                Err(Failure::Malformed("it made a task, and has no tasks/result".into()).into())
+                Err(Failure::Malformed("it created a task but does not support tasks/result".into()).into())
             }
             other => other,
         }
     }
 }
 
-/// A task that nobody waits for is cancelled at the server.
+/// Cancels a task at the server when its caller stops waiting.
 struct CancelTask<'a> {
     connection: &'a Connection,
     id: String,
@@ -64,7 +64,7 @@ impl Drop for CancelTask<'_> {
             let request =
                 Request { patience: Some(Duration::from_secs(10)), ..Request::new(params) };
             if let Err(error) = peer.request("tasks/cancel", request).await {
-                tracing::debug!(%error, "a task could not be cancelled");
+                tracing::debug!(%error, "failed to cancel a task");
             }
         });
     }

@@ -1,32 +1,32 @@
-//! Which items of a server's lists can be used. One that can't is left out alone, and reported.
+//! Checks which items of a server's lists can be used. Others are left out one by one and reported.
 
 use super::lists::size;
 use docent_dial::headers;
 use docent_tool::Object;
 use serde_json::Value;
 
-/// Levels that an item may be nested. Of a message that is nested too deep to be read, the deepest levels are missing: items
-/// that are near to those are left out with this.
+/// Maximum nesting of an item. A message that is nested too deeply is read without its deepest levels; this limit
+/// leaves out items near them.
 const MAX_LEVELS: usize = 64;
-/// Bytes of an item.
+/// Maximum bytes of an item.
 const MAX_ITEM_BYTES: usize = 1 << 20;
 
-/// Checks a JSON Schema. `Err` says what is wrong with it.
+/// Checks a JSON Schema. The error describes what is wrong.
 pub type SchemaCheck = fn(&Value) -> Result<(), String>;
 
-/// Why an item of any list can't be used.
+/// Checks an item of any list.
 pub(super) fn check_item(item: &Object) -> Result<(), String> {
     if levels(item.values()) > MAX_LEVELS {
         return Err(format!("its definition is nested more than {MAX_LEVELS} levels deep"));
     }
     let bytes = size(item);
     if bytes > MAX_ITEM_BYTES {
-        return Err(format!("its definition has {bytes} bytes, and {MAX_ITEM_BYTES} are the most"));
+        return Err(format!("its definition has {bytes} bytes; the limit is {MAX_ITEM_BYTES}"));
     }
     Ok(())
 }
 
-/// Why a tool can't be used that can be as an item.
+/// Checks a tool that passed [`check_item`].
 pub(super) fn check_tool(tool: &Object, check: SchemaCheck) -> Result<(), String> {
     for name in ["inputSchema", "outputSchema"] {
         let Some(schema) = tool.get(name).filter(|schema| !schema.is_null()) else { continue };
@@ -46,7 +46,7 @@ pub(super) fn check_tool(tool: &Object, check: SchemaCheck) -> Result<(), String
     headers::check_schema(tool.get("inputSchema").unwrap_or(&Value::Null))
 }
 
-/// How deep values are nested. They come from a parser that bounds it.
+/// How deeply values are nested. The parser bounds it.
 fn levels<'a>(values: impl Iterator<Item = &'a Value>) -> usize {
     let of = |value: &Value| match value {
         Value::Array(items) => levels(items.iter()),
@@ -73,7 +73,7 @@ mod tests {
         assert!(check_item(&object(&deep(MAX_LEVELS + 1))).unwrap_err().contains("64 levels"));
         let large = |bytes: usize| object(&json!({"a": "x".repeat(bytes)}));
         check_item(&large(MAX_ITEM_BYTES - 100)).unwrap();
-        assert!(check_item(&large(MAX_ITEM_BYTES)).unwrap_err().contains("1048576 are the most"));
+        assert!(check_item(&large(MAX_ITEM_BYTES)).unwrap_err().contains("the limit is 1048576"));
     }
 
     #[test]

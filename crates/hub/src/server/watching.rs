@@ -1,5 +1,4 @@
-//! Addresses that clients watch, and the level of log lines that they want: told to the server, and again whenever it comes
-//! back.
+//! Watched addresses and the requested log level: sent to the server, and again whenever it reconnects.
 
 use super::{
     Downstream, address::prefix, asks::level_name, backoff::Backoff, connection::Connection, locked,
@@ -15,15 +14,15 @@ use std::{
 };
 
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a call waits for its server to take note of the level of log lines.
+/// How long a call waits for its server to acknowledge the log level.
 const LEVEL_TIME: Duration = Duration::from_secs(2);
-/// How long a server may take to say that its stream is open. Some say nothing.
+/// How long a server may take to acknowledge its stream. Some never do.
 const OPENING: Duration = Duration::from_secs(2);
-/// A stream that was open for this long has not failed, however it ended.
+/// A stream that was open for this long did not fail, however it ended.
 const STEADY: Duration = Duration::from_secs(10);
 
 impl Downstream {
-    /// The server's own name of an address, where it is one of its.
+    /// Returns the server's own form of an address, if it belongs to this server.
     pub(crate) fn own_address(&self, address: &str) -> Option<String> {
         if let Some(own) = address.strip_prefix(&prefix(self.name())) {
             return Some(own.to_owned());
@@ -33,14 +32,14 @@ impl Downstream {
             return Some(address.to_owned());
         }
         let known = self.known();
-        // A family that another server has as well is told apart by the prefix.
+        // A template that another server has as well is distinguished by the prefix.
         let is_own = |template: &str| !addresses.is_of_another(template, self.name());
         let mut families = known.templates.iter();
         let fits = families.any(|(text, family)| family.has(address) && is_own(text));
         (fits && !addresses.is_of_another(address, self.name())).then(|| address.to_owned())
     }
 
-    /// Whether it tells of changes to resources. A server that was never heard may.
+    /// Whether it reports changes to resources. A server that was never connected may.
     pub(crate) fn tells_of_changes(&self) -> bool {
         let known = self.known();
         let can = &known.remembered.capabilities;
@@ -69,10 +68,10 @@ impl Downstream {
         tokio::spawn(async move {
             match this.connection().await {
                 Ok(connection) => this.watch_again(&connection).await,
-                // The server is ended, and watches nothing any more.
+                // The server is stopping and has no subscriptions.
                 Err(_) if this.closing.is_cancelled() => {}
                 Err(error) => {
-                    tracing::warn!(server = this.name(), %error, "addresses are not watched");
+                    tracing::warn!(server = this.name(), %error, "cannot watch resources");
                     if !locked(&this.watched).is_empty() {
                         this.bring_back();
                     }
@@ -81,8 +80,8 @@ impl Downstream {
         });
     }
 
-    /// Brings what a server was told to tell of in line with what is wanted. One task at a time does so, until there is
-    /// nothing left to say.
+    /// Updates the server's subscriptions and log level to the requested ones. One task at a time does so, until
+    /// nothing is left to change.
     pub(crate) async fn watch_again(self: &Arc<Self>, connection: &Arc<Connection>) {
         let _one = self.telling.lock().await;
         if connection.era == Era::Stateless {
@@ -93,28 +92,29 @@ impl Downstream {
             set_level(self, connection, level).await;
             *locked(&connection.level) = Some(level);
         }
-        // What the server refuses is asked again when there is something new to tell it.
+        // Refused subscriptions are retried with the next change.
         let mut refused = BTreeSet::new();
         loop {
             let wanted = locked(&self.watched).clone();
-            let told = locked(&connection.watched).clone();
-            let more = wanted.difference(&told).find(|uri| !refused.contains(*uri));
+            let subscribed = locked(&connection.watched).clone();
+            let more = wanted.difference(&subscribed).find(|uri| !refused.contains(*uri));
             let more = more.map(|uri| ("resources/subscribe", uri));
-            let less = || told.difference(&wanted).next().map(|uri| ("resources/unsubscribe", uri));
+            let less = || subscribed.difference(&wanted).next().map(|uri| ("resources/unsubscribe", uri));
             let Some((method, uri)) = more.or_else(less) else { return };
             let is_heard = subscribe(self, connection, method, uri).await;
-            let mut told = locked(&connection.watched);
+            let mut subscribed = locked(&connection.watched);
             if method == "resources/unsubscribe" {
-                told.remove(uri);
+                subscribed.remove(uri);
             } else if is_heard {
-                told.insert(uri.clone());
+                subscribed.insert(uri.clone());
             } else {
                 refused.insert(uri.clone());
             }
         }
     }
 
-    /// One stream tells of everything at a server without sessions. It is opened anew when more is watched.
+    /// Opens the one stream of a server without sessions, which reports everything. Reopened when the watched addresses
+    /// change.
     fn listen(self: &Arc<Self>, connection: &Arc<Connection>) {
         let wanted = locked(&self.watched).clone();
         let is_open =
@@ -151,7 +151,7 @@ impl Downstream {
         }
     }
 
-    /// The stream is open again: whatever changed while there was none is looked at now.
+    /// Refreshes what may have changed while the stream was closed.
     fn catch_up(&self) {
         self.list_again();
         let watched = locked(&self.watched).clone();
@@ -160,7 +160,7 @@ impl Downstream {
         }
     }
 
-    /// Waits until a server with sessions has taken note of the level that is wanted, if not for long.
+    /// Waits, briefly, until a server with sessions has acknowledged the log level.
     pub(crate) async fn level_told(self: &Arc<Self>, connection: &Arc<Connection>) {
         let wanted = *locked(&self.level);
         if wanted.is_none() || *locked(&connection.level) == wanted {
@@ -168,7 +168,7 @@ impl Downstream {
         }
         let (this, connection) = (Arc::clone(self), Arc::clone(connection));
         let telling = tokio::spawn(async move { this.watch_again(&connection).await });
-        // A server that takes longer hears it all the same.
+        // A slower server gets it anyway.
         drop(tokio::time::timeout(LEVEL_TIME, telling).await);
     }
 
@@ -183,7 +183,7 @@ impl Downstream {
         tokio::spawn(async move { this.watch_again(&connection).await });
     }
 
-    /// The server says that a resource has changed.
+    /// Handles a server's report that a resource has changed.
     pub(crate) fn updated(&self, params: &Value) {
         let Some(uri) = params.get("uri").and_then(Value::as_str) else { return };
         self.cache.clear();
@@ -192,7 +192,7 @@ impl Downstream {
     }
 }
 
-/// Opens the stream of a server without sessions, and opens it again whenever it ends, for as long as the connection lasts.
+/// Opens the stream of a server without sessions, and reopens it whenever it ends, for as long as the connection lasts.
 async fn keep_listening(server: Weak<Downstream>, connection: Arc<Connection>, wanted: Object) {
     let (mut backoff, mut again) = (Backoff::default(), false);
     loop {
@@ -216,15 +216,15 @@ async fn keep_listening(server: Weak<Downstream>, connection: Arc<Connection>, w
             return;
         }
         match ended {
-            Ok(_) => tracing::debug!(server = server.name(), "the server ended its stream"),
+            Ok(_) => tracing::debug!(server = server.name(), "the server closed its stream"),
             Err(RequestError::Rpc { code: -32601, .. }) => {
-                return tracing::debug!(server = server.name(), "the server has no subscriptions");
+                return tracing::debug!(server = server.name(), "the server does not support subscriptions");
             }
             Err(RequestError::Failed(failure @ Failure::Unreachable(_))) => {
                 return server.out_of_reach(&connection, &failure);
             }
             Err(error) => {
-                tracing::debug!(server = server.name(), %error, "the stream of the server broke");
+                tracing::debug!(server = server.name(), %error, "the server's stream broke");
             }
         }
         drop(server);
@@ -237,7 +237,7 @@ async fn keep_listening(server: Weak<Downstream>, connection: Arc<Connection>, w
     }
 }
 
-/// Whether the server took it.
+/// Subscribes or unsubscribes; returns whether the server accepted.
 async fn subscribe(server: &Downstream, connection: &Connection, method: &str, uri: &str) -> bool {
     let can = connection.capabilities.pointer("/resources/subscribe");
     if can.and_then(Value::as_bool) != Some(true) {

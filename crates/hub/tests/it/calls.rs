@@ -1,4 +1,4 @@
-//! Calls: names, answers, errors, tries, time.
+//! Calls: names, results, errors, retries, timeouts.
 
 use crate::stage::{
     Does, Person, Scripts, call, context, hub, hub_with, result, session, spec, text, told, tool,
@@ -165,7 +165,7 @@ async fn a_call_that_takes_too_long_is_cancelled_and_the_server_goes_on() {
 }
 
 #[tokio::test]
-async fn a_task_tells_how_far_it_is_until_its_result_is_there() {
+async fn a_task_reports_progress_until_its_result_arrives() {
     let scripts = Arc::new(Scripts::default());
     let mut definition = tool("task");
     definition["execution"] = json!({"taskSupport": "required"});
@@ -195,7 +195,7 @@ async fn a_task_tells_how_far_it_is_until_its_result_is_there() {
 }
 
 #[tokio::test]
-async fn progress_is_passed_on_and_starts_the_time_anew() {
+async fn progress_is_forwarded_and_restarts_the_timeout() {
     let scripts = Arc::new(Scripts::default());
     scripts.put("one", session(json!([tool("slow")]), |_| Does::Says(Vec::new())));
     let mut short = spec("one");
@@ -218,7 +218,7 @@ async fn progress_is_passed_on_and_starts_the_time_anew() {
     assert_eq!(*person.steps.lock().unwrap(), [1.0, 2.0, 3.0, 4.0]);
 }
 
-/// Runs on a clock that stands still while anything is to be done: no progress comes too late.
+/// Runs on a paused clock, so that no progress arrives too late.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_reports_progress_for_ever_is_ended_at_a_limit() {
     let scripts = Arc::new(Scripts::default());
@@ -253,7 +253,7 @@ async fn a_server_that_reports_progress_for_ever_is_ended_at_a_limit() {
     }
 }
 
-/// Sends progress of one request, until the server is ended.
+/// Sends progress of one request until the server is stopped.
 async fn report_progress(scripts: &Scripts, token: &Value, count: usize) {
     for step in 0..count {
         let params = json!({"progressToken": token, "progress": step});
@@ -268,7 +268,7 @@ async fn report_progress(scripts: &Scripts, token: &Value, count: usize) {
     }
 }
 
-/// Runs on a clock that stands still while anything is to be done.
+/// Runs on a paused clock.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_never_stops_reporting_an_ended_call_is_ended_and_started_again() {
     let scripts = Arc::new(Scripts::default());
@@ -281,7 +281,7 @@ async fn a_server_that_never_stops_reporting_an_ended_call_is_ended_and_started_
     let error = call(&hub, "one__slow", &context(&Arc::default())).await.unwrap_err();
     assert!(error.to_string().contains("did not answer within 5 s"), "{error}");
     let token = scripts.of("tools/call")[0]["params"]["_meta"]["progressToken"].clone();
-    // Each call starts the count again: what comes late is no reason to end a server that is used.
+    // Each call resets the count: late messages are not a reason to stop a server that is in use.
     for _ in 0..3 {
         report_progress(&scripts, &token, 900).await;
         assert_eq!(words(&call(&hub, "one__quick", &nobody()).await.unwrap()), "done");
@@ -316,7 +316,7 @@ async fn an_answer_is_kept_for_as_long_as_its_server_says() {
     assert_eq!(names, ["kept", "fresh", "fresh"]);
 }
 
-/// How often the server is asked when two clients call a tool twice each.
+/// How often the server is called when two clients call a tool twice each.
 async fn asked(annotations: Value, answer: Value, cache: Option<Duration>) -> usize {
     let scripts = Arc::new(Scripts::default());
     let mut definition = tool("act");
@@ -351,7 +351,7 @@ async fn an_answer_is_kept_for_whom_it_may_be_kept() {
     let kept = with(json!({"ttlMs": 60_000}));
     let public = with(json!({"ttlMs": 60_000, "cacheScope": "public"}));
     for (why, annotations, answer, cache, want) in [
-        ("nobody says that it may be kept", &plain, &text, None, 4),
+        ("no one allows caching", &plain, &text, None, 4),
         ("the server says so", &plain, &kept, None, 2),
         ("it is for others too", &plain, &public, None, 1),
         (
@@ -405,7 +405,7 @@ async fn what_is_kept_is_forgotten_when_the_server_says_that_things_changed() {
 }
 
 #[tokio::test]
-async fn tools_are_renamed_hidden_and_described_anew() {
+async fn tools_are_renamed_hidden_and_redescribed() {
     let scripts = Arc::new(Scripts::default());
     scripts.put(
         "one",
@@ -438,7 +438,7 @@ async fn every_try_is_recorded_beside_the_request_that_it_is_for() {
     );
     let traffic = Traffic::new(str::to_owned);
     let hub = hub_with(&scripts, Memory::none(), vec![spec("one")], Some(Arc::clone(&traffic)));
-    // The handshake goes by unrecorded, and what it settled is known all the same.
+    // The handshake is not recorded, but its outcome is known.
     tools(&hub).await;
     traffic.set(Capture { on: true, payloads: false });
     let person = Arc::new(Person { recorded: Some(4711), ..Person::default() });

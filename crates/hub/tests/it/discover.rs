@@ -1,4 +1,4 @@
-//! Four tools in the place of all others, and which of the two a list shows.
+//! The four discovery tools, and whether a list shows them or all others.
 
 use crate::{
     stage::{Person, Scripts, context, hub, hub_set, session, spec, text, tool, words},
@@ -14,7 +14,7 @@ fn own(hub: &Arc<Hub>, name: &str) -> Arc<dyn AnyTool> {
     hub.tools().into_iter().find(|tool| tool.name() == name).unwrap()
 }
 
-/// Calls one of the four, for somebody whose own calls reach the servers.
+/// Calls one of the four for a client whose own calls reach the servers.
 async fn ask(hub: &Arc<Hub>, name: &str, arguments: Value) -> Result<Outcome, ToolError> {
     let person = Arc::new(Person { hub: Some(Arc::clone(hub)), ..Person::default() });
     own(hub, name).call(arguments.as_object().unwrap().clone(), &context(&person)).await
@@ -36,7 +36,7 @@ async fn refused(hub: &Arc<Hub>, name: &str, arguments: Value) -> String {
     ask(hub, name, arguments).await.unwrap_err().to_string()
 }
 
-/// One server whose tools have other names and other words, and one of which nobody hears.
+/// A server with renamed and redescribed tools, one of which is hidden.
 fn changed() -> (Arc<Scripts>, Arc<Hub>) {
     let scripts = Arc::new(Scripts::default());
     let all = json!([tool("add"), tool("sub"), tool("drop_all")]);
@@ -98,7 +98,7 @@ async fn a_tool_is_called_by_the_names_that_a_model_may_know() {
 }
 
 #[tokio::test]
-async fn scripts_are_told_of_other_names_and_words() {
+async fn scripts_see_new_names_and_descriptions() {
     let (_scripts, hub) = changed();
     ask(&hub, "list_mcp_capabilities", json!({})).await.unwrap();
     let read = hub.read("docent://mcp-clients/py.d.ts", &nobody()).await.unwrap().unwrap();
@@ -108,14 +108,14 @@ async fn scripts_are_told_of_other_names_and_words() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_told_by_the_argument_that_named_it() {
+async fn an_unknown_server_is_an_error_of_the_argument_that_named_it() {
     let (_scripts, hub) = changed();
     ask(&hub, "list_mcp_capabilities", json!({})).await.unwrap();
     for (name, arguments, want) in [
         (
             "describe_mcp",
             json!({"id": "nope"}),
-            "argument `id`: no server that you may use now is called \"nope\"",
+            "argument `id`: no server named \"nope\" is available to you",
         ),
         ("call_mcp_tool", json!({"server": "nope", "tool": "x"}), "argument `server`: no server"),
         (
@@ -140,7 +140,7 @@ async fn an_argument_that_is_misspelt_is_not_one_that_is_left_out() {
         ("describe_mcp", json!({"id": "py", "tool": ["sub"]})),
     ] {
         let schema = own(&hub, name).info().input_schema;
-        assert_eq!(schema["additionalProperties"], false, "{name}: a caller is told before");
+        assert_eq!(schema["additionalProperties"], false, "{name}: the schema tells a caller");
         let error = refused(&hub, name, arguments).await;
         assert!(error.contains("unknown field"), "{error}");
     }
@@ -154,12 +154,12 @@ async fn what_a_script_says_is_bounded_and_says_so() {
     let (_scripts, hub) = changed();
     let run = |code: &str, limits: Value| json!({"code": code, "limits": limits});
     let long = run("return \"x\".repeat(500)", json!({"outputBytes": 60}));
-    let told_long = told(&hub, "execute_mcp_code", long).await;
-    assert!(told_long.len() < 100 && told_long.ends_with("\n(cut at 60 bytes)"), "{told_long}");
+    let long_text = told(&hub, "execute_mcp_code", long).await;
+    assert!(long_text.len() < 100 && long_text.ends_with("\n(cut at 60 bytes)"), "{long_text}");
     let loud = run("console.log(\"x\".repeat(500)); return 1", json!({"outputBytes": 60}));
-    let told_loud = told(&hub, "execute_mcp_code", loud).await;
-    assert!(told_loud.starts_with("1\n\nconsole:\nlog: xxx"), "{told_loud}");
-    assert!(told_loud.ends_with("x\n(cut at 60 bytes)"), "{told_loud}");
+    let loud_text = told(&hub, "execute_mcp_code", loud).await;
+    assert!(loud_text.starts_with("1\n\nconsole:\nlog: xxx"), "{loud_text}");
+    assert!(loud_text.ends_with("x\n(cut at 60 bytes)"), "{loud_text}");
     let whole = told(&hub, "execute_mcp_code", json!({"code": "return \"x\".repeat(500)"})).await;
     assert_eq!(whole, "x".repeat(500));
     let failed =

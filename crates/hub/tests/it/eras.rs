@@ -1,4 +1,4 @@
-//! Servers with sessions and without, and looser ones.
+//! Servers with sessions and without, and lenient ones.
 
 use crate::stage::{
     Does, Person, Scripts, call, context, hub, result, session, spec, text, told, tool, tools,
@@ -98,7 +98,7 @@ async fn a_loose_server_is_understood() {
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_is_opened_again_and_what_was_missed_is_told() {
+async fn a_stream_that_ends_is_reopened_and_missed_changes_are_reported() {
     let scripts = Arc::new(Scripts::default());
     let streams = Arc::new(AtomicUsize::new(0));
     let opened = Arc::clone(&streams);
@@ -188,7 +188,7 @@ async fn a_request_without_a_session_says_what_its_client_hears_and_can() {
 }
 
 #[tokio::test]
-async fn a_session_is_told_what_the_clients_can_that_have_called() {
+async fn a_session_announces_the_capabilities_of_earlier_callers() {
     let scripts = Arc::new(Scripts::default());
     for name in ["one", "two"] {
         scripts.put(name, session(json!([tool("a")]), |message| text(message, "ok")));
@@ -199,14 +199,14 @@ async fn a_session_is_told_what_the_clients_can_that_have_called() {
     call(&hub, "one__a", &context(&person)).await.unwrap();
     hub.configure(vec![spec("one"), spec("two")]);
     call(&hub, "two__a", &nobody()).await.unwrap();
-    let told = |nth: usize| scripts.of("initialize")[nth]["params"]["capabilities"].clone();
-    assert_eq!(told(0)["sampling"], json!({}), "nobody had called");
-    assert_eq!(told(1)["sampling"], json!({"tools": {}, "context": {}}));
-    assert_eq!(told(1)["roots"], json!({}), "nobody would tell it of changes");
+    let announced = |nth: usize| scripts.of("initialize")[nth]["params"]["capabilities"].clone();
+    assert_eq!(announced(0)["sampling"], json!({}), "no client had called");
+    assert_eq!(announced(1)["sampling"], json!({"tools": {}, "context": {}}));
+    assert_eq!(announced(1)["roots"], json!({}), "no one would report changes");
 }
 
 #[tokio::test]
-async fn a_level_is_told_before_the_call_that_wants_it() {
+async fn a_level_is_set_before_the_call_that_wants_it() {
     let scripts = Arc::new(Scripts::default());
     scripts.put("one", |message: &Value| match message["method"].as_str() {
         Some("initialize") => result(

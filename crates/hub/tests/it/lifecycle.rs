@@ -1,4 +1,4 @@
-//! Starting, failing, coming back, changing, going away.
+//! Starting, failing, restarting, changing, stopping.
 
 use crate::stage::{
     Does, Scripts, call, hub, hub_set, result, session, spec, text, told, tool, tools, until, words,
@@ -33,7 +33,7 @@ async fn a_server_that_is_known_is_not_started_before_it_is_needed() {
     assert_eq!((*scripts.starts.lock().unwrap(), second.status()[0].state), (2, State::Ready));
 }
 
-/// A server whose only tool is described in other words from its second start on.
+/// A server whose only tool has another description from its second start on.
 fn changing_with_its_second_start() -> Arc<Scripts> {
     let scripts = Arc::new(Scripts::default());
     let starts = Arc::clone(&scripts.starts);
@@ -63,7 +63,7 @@ async fn a_definition_that_changes_is_held_back_until_it_is_approved() {
     first.close().await;
     let calls = scripts.of("tools/call").len();
     let second = hub(&scripts, memory.clone(), vec![spec("one")]);
-    // The server is started for this call, and it turns out only then.
+    // The server is started for this call, and only then lists the change.
     let error = call(&second, "one__a", &nobody()).await.unwrap_err();
     assert!(error.to_string().contains("held back"), "{error}");
     assert_eq!(scripts.of("tools/call").len(), calls, "nothing was called");
@@ -80,14 +80,14 @@ async fn a_definition_that_changes_is_held_back_until_it_is_approved() {
     assert_eq!(
         tools(&second).await["one__a"].info().about,
         "Does something else.",
-        "a list looks for what was decided"
+        "a list applies new approvals"
     );
     second.close().await;
     let third = hub(&scripts, memory, vec![spec("one")]);
     assert_eq!(words(&call(&third, "one__a", &nobody()).await.unwrap()), "ok");
 }
 
-/// A server that offers what is in the list, and says so when that is told to change.
+/// A server that offers the tools of the list, and reports when the list changes.
 fn offering(scripts: &Scripts, offered: &Arc<Mutex<Value>>) {
     let offered = Arc::clone(offered);
     scripts.put("one", move |message: &Value| {
@@ -186,7 +186,7 @@ async fn a_tool_that_can_t_be_used_hides_no_other() {
     let left_out = hub.status().remove(0).left_out;
     for (tool, why) in [
         ("deep", "nested more than 64 levels"),
-        ("large", "1048576 are the most"),
+        ("large", "the limit is 1048576"),
         ("refused", "its inputSchema can't be used: it is refused"),
         ("text", "its inputSchema is not an object"),
     ] {
@@ -222,7 +222,7 @@ async fn tools_that_are_left_out_count_and_are_reported_by_short_names() {
 }
 
 #[tokio::test]
-async fn approvals_that_can_t_be_read_are_given_anew_and_not_taken_from_the_server() {
+async fn unreadable_approvals_are_given_again_and_not_taken_from_the_server() {
     let folder = tempfile::tempdir().unwrap();
     let memory = Memory::new(folder.path().to_owned());
     let scripts = Arc::new(Scripts::default());
@@ -378,7 +378,7 @@ async fn addresses_outlive_a_change_of_configuration() {
     other.concurrency = 3;
     hub.configure(vec![other]);
     tools(&hub).await;
-    // The one before is ended meanwhile.
+    // The previous one is being stopped meanwhile.
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(hub.parts().remove(0).read("a:b", &nobody()).await.is_some_and(|read| read.is_ok()));
 }
@@ -420,7 +420,7 @@ async fn nothing_waits_for_a_server_that_has_died() {
 }
 
 #[tokio::test]
-async fn changed_lists_are_read_again_and_told() {
+async fn changed_lists_are_refreshed_and_reported() {
     let scripts = Arc::new(Scripts::default());
     let more = Arc::new(AtomicBool::new(false));
     let now = Arc::clone(&more);
@@ -507,7 +507,7 @@ async fn a_server_on_http_that_is_gone_is_left_alone_for_a_while() {
     for _ in 0..8 {
         last = call(&hub, "web__a", &nobody()).await.unwrap_err();
     }
-    assert!(last.to_string().contains("it is tried again in"), "{last}");
+    assert!(last.to_string().contains("next attempt in"), "{last}");
     let starts = *scripts.starts.lock().unwrap();
     assert!(starts <= 6, "{starts} connections for nine calls");
 }
@@ -519,12 +519,12 @@ async fn a_server_that_leaves_calls_unanswered_is_left_alone_and_not_ended() {
     let mut short = spec("one");
     short.timeout = Duration::from_millis(20);
     let hub = hub(&scripts, Memory::none(), vec![short]);
-    let mut told = Vec::new();
+    let mut errors = Vec::new();
     for _ in 0..6 {
-        told.push(call(&hub, "one__slow", &nobody()).await.unwrap_err().to_string());
+        errors.push(call(&hub, "one__slow", &nobody()).await.unwrap_err().to_string());
     }
-    assert_eq!(scripts.of("tools/call").len(), 3, "{told:?}");
-    assert!(told[5].contains("no answer within 0.02 s; it is tried again in"), "{}", told[5]);
+    assert_eq!(scripts.of("tools/call").len(), 3, "{errors:?}");
+    assert!(errors[5].contains("no answer within 0.02 s; next attempt in"), "{}", errors[5]);
     let status = hub.status().remove(0);
     assert_eq!((status.state, status.health.timeouts), (State::Waiting, 3));
     assert_eq!((*scripts.starts.lock().unwrap(), status.health.losses), (1, 0), "it still runs");
@@ -554,7 +554,7 @@ async fn an_answer_ends_the_count_of_those_that_did_not_come() {
 }
 
 #[tokio::test]
-async fn lists_that_are_different_after_a_restart_are_told() {
+async fn lists_that_differ_after_a_restart_are_reported() {
     let scripts = Arc::new(Scripts::default());
     let starts = Arc::clone(&scripts.starts);
     scripts.put("one", move |message: &Value| {
@@ -574,20 +574,20 @@ async fn lists_that_are_different_after_a_restart_are_told() {
 }
 
 #[tokio::test]
-async fn a_program_that_dies_in_a_call_has_its_last_words_told() {
+async fn a_program_that_dies_in_a_call_has_its_stderr_reported() {
     let scripts = Arc::new(Scripts::default());
     scripts.put("one", session(json!([tool("die")]), |_| Does::Ends));
     scripts.words.lock().unwrap().insert("one".into(), "out of paper".into());
     let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
     let error = call(&hub, "one__die", &nobody()).await.unwrap_err();
-    assert!(error.to_string().ends_with("; its last words: out of paper"), "{error}");
+    assert!(error.to_string().ends_with("; last lines of its stderr: out of paper"), "{error}");
     scripts.words.lock().unwrap().clear();
     let error = call(&hub, "one__die", &nobody()).await.unwrap_err();
-    assert!(!error.to_string().contains("paper"), "those of the one before: {error}");
+    assert!(!error.to_string().contains("paper"), "lines of the previous process: {error}");
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_come_up_in_time_is_told_with_the_setting() {
+async fn the_error_of_a_slow_start_names_the_setting() {
     let scripts = Arc::new(Scripts::default());
     scripts.put("one", |_: &Value| Does::Says(Vec::new()));
     let mut short = spec("one");

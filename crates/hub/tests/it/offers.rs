@@ -1,4 +1,4 @@
-//! Resources, templates, prompts and completions: as they came, and whose they are.
+//! Resources, templates, prompts and completions: their contents, and their owners.
 
 use crate::stage::{Does, Person, Scripts, context, hub, result, spec};
 use docent_hub::{Hub, Memory};
@@ -13,13 +13,13 @@ const META: &str = "/params/_meta/note";
 /// A server of this version with a resource, a template and a prompt; `who` is what its resources hold.
 fn offering(version: &'static str, can: Value, who: &'static str) -> impl Fn(&Value) -> Does {
     move |message: &Value| {
-        let told = |code: i64| {
+        let error = |code: i64| {
             let error = json!({"code": code, "message": "Resource not found"});
             Does::Says(vec![json!({"jsonrpc": "2.0", "id": message["id"], "error": error})])
         };
         let is_new = version == "2026-07-28";
         match message["method"].as_str().unwrap_or_default() {
-            "initialize" if is_new => told(-32601),
+            "initialize" if is_new => error(-32601),
             "initialize" | "server/discover" => result(
                 message,
                 json!({"protocolVersion": version, "capabilities": can, "serverInfo": {"name": "s", "version": "1"}}),
@@ -36,10 +36,10 @@ fn offering(version: &'static str, can: Value, who: &'static str) -> impl Fn(&Va
                 json!({"prompts": [{"name": "p", "odd": 1, "arguments": [{"name": "x", "odd": 1}]}]}),
             ),
             "resources/read" => match message["params"]["uri"].as_str() {
-                Some("t:none") if is_new => told(-32602),
-                Some("t:none") if version == "1.0" => told(-32003),
-                Some("t:none") => told(-32002),
-                Some("t:other") => told(-32099),
+                Some("t:none") if is_new => error(-32602),
+                Some("t:none") if version == "1.0" => error(-32003),
+                Some("t:none") => error(-32002),
+                Some("t:other") => error(-32099),
                 uri => result(
                     message,
                     json!({"contents": [{"uri": uri, "text": who, "odd": 1}], "odd": 1, "_meta": {"own": 1}}),
@@ -115,7 +115,7 @@ async fn what_has_no_place_travels_and_what_the_client_says_reaches_the_server()
 }
 
 #[tokio::test]
-async fn a_template_of_two_servers_is_told_apart() {
+async fn a_template_of_two_servers_is_distinguished() {
     let scripts = Arc::new(Scripts::default());
     for who in ["one", "two"] {
         scripts.put(who, offering("2025-11-25", everything(), who));
@@ -131,7 +131,7 @@ async fn a_template_of_two_servers_is_told_apart() {
         let reading = part.read(&uri, &nobody()).await.unwrap().unwrap();
         let [Contents::Raw(contents)] = &reading.contents[..] else { panic!("{reading:?}") };
         assert_eq!((&contents["uri"], &contents["text"]), (&json!(uri), &json!(who)));
-        // What a prompt of the server names is the server's own.
+        // An address that a prompt mentions belongs to its server.
         let answer = part.prompt(&format!("{who}__p"), &Object::new(), &nobody()).await.unwrap();
         let Block::Raw(link) = &answer.messages[1].content else { panic!("{answer:?}") };
         assert_eq!(link["uri"], uri);
@@ -161,7 +161,7 @@ async fn a_missing_resource_is_missing_in_every_revision() {
 }
 
 #[tokio::test]
-async fn only_a_server_that_tells_of_changes_is_watched() {
+async fn only_a_server_that_reports_changes_is_watched() {
     for (can, watched) in [(json!({"subscribe": true}), true), (json!({}), false)] {
         let scripts = Arc::new(Scripts::default());
         scripts.put("one", offering("2025-11-25", json!({"resources": can}), "one"));

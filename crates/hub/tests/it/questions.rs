@@ -1,4 +1,4 @@
-//! What servers ask, and who is asked.
+//! Requests of servers, and the clients that answer them.
 
 use crate::stage::{
     Does, Person, Scripts, call, context, hub, result, session, spec, text, tool, until, words,
@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-/// Asks before it answers, and answers with what it was told.
+/// Asks a question before it answers, and answers with the response.
 fn asking() -> impl Fn(&Value) -> Does + Send + Sync {
     let open: Mutex<Vec<Value>> = Mutex::default();
     let base = session(json!([tool("ask")]), |_| Does::Says(Vec::new()));
@@ -25,8 +25,8 @@ fn asking() -> impl Fn(&Value) -> Does + Send + Sync {
         }
         if message["id"].as_str().is_some_and(|id| id.starts_with('q')) {
             let id = open.lock().unwrap().remove(0);
-            let told = message.get("result").or(message.get("error")).cloned().unwrap();
-            return text(&json!({"id": id}), &told.to_string());
+            let response = message.get("result").or(message.get("error")).cloned().unwrap();
+            return text(&json!({"id": id}), &response.to_string());
         }
         base(message)
     }
@@ -47,7 +47,7 @@ async fn a_question_goes_to_the_client_whose_call_it_is() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_where_two_clients_could_be_meant() {
+async fn no_client_is_asked_when_two_could_be_meant() {
     let scripts = Arc::new(Scripts::default());
     scripts.put("one", |message: &Value| {
         if message["id"] == "q" {
@@ -88,7 +88,7 @@ async fn a_call_waits_for_a_client_that_answers_by_asking_again() {
     let token = scripts.of("tools/call")[0]["params"]["_meta"]["progressToken"].clone();
     let step = json!({"progressToken": token, "progress": 2});
     scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": step}));
-    // It comes while nobody is there to hear it.
+    // It arrives while the client is away.
     tokio::time::sleep(Duration::from_millis(50)).await;
     let second = Arc::new(Person {
         name: "ann#2".into(),
@@ -191,11 +191,11 @@ async fn a_line_of_one_client_s_call_never_reaches_another() {
     }
     until(|| scripts.of("tools/call").len() == 2).await;
     scripts.say(line());
-    // What comes behind it has been heard, so it has been as well.
+    // A later message was handled, so this one was as well.
     scripts.say(json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}));
     until(|| scripts.heard.lock().unwrap().iter().any(|message| message["id"] == "p")).await;
     assert!(people.iter().all(|person| person.lines.lock().unwrap().is_empty()));
-    assert!(changes.try_recv().is_err(), "it was told to all");
+    assert!(changes.try_recv().is_err(), "it was published to all");
 }
 
 #[tokio::test]
@@ -228,7 +228,7 @@ async fn on_http_the_stream_says_whose_call_a_question_or_a_line_is_about() {
 }
 
 #[tokio::test]
-async fn a_question_that_the_server_takes_back_is_taken_back_at_the_client() {
+async fn a_question_that_the_server_withdraws_is_withdrawn_at_the_client() {
     let scripts = Arc::new(Scripts::default());
     scripts.put("one", asking());
     let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
@@ -244,11 +244,11 @@ async fn a_question_that_the_server_takes_back_is_taken_back_at_the_client() {
     scripts.say(json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": "without"}]}}));
     assert_eq!(words(&running.await.unwrap().unwrap()), "without");
     let heard = scripts.heard.lock().unwrap();
-    assert!(!heard.iter().any(|message| message["id"] == "q1"), "an answer nobody wants");
+    assert!(!heard.iter().any(|message| message["id"] == "q1"), "an unwanted answer");
 }
 
 #[tokio::test]
-async fn a_call_that_waits_for_its_client_goes_on_without_an_answer_that_nobody_wants() {
+async fn a_parked_call_continues_without_the_answer_to_a_withdrawn_question() {
     let scripts = Arc::new(Scripts::default());
     scripts.put("one", asking());
     let hub = hub(&scripts, Memory::none(), vec![spec("one")]);
@@ -260,7 +260,7 @@ async fn a_call_that_waits_for_its_client_goes_on_without_an_answer_that_nobody_
     let id = scripts.of("tools/call")[0]["id"].clone();
     let content = json!([{"type": "text", "text": "without"}]);
     scripts.say(json!({"jsonrpc": "2.0", "id": id, "result": {"content": content}}));
-    // What comes behind it has been heard, so it has been as well.
+    // A later message was handled, so this one was as well.
     scripts.say(json!({"jsonrpc": "2.0", "id": "p", "method": "ping"}));
     until(|| scripts.heard.lock().unwrap().iter().any(|message| message["id"] == "p")).await;
     *person.state.lock().unwrap() = needed.state;
@@ -268,7 +268,7 @@ async fn a_call_that_waits_for_its_client_goes_on_without_an_answer_that_nobody_
 }
 
 #[tokio::test]
-async fn the_client_that_was_sent_to_a_page_hears_that_it_is_done() {
+async fn the_client_that_was_sent_to_a_page_is_notified_when_it_is_done() {
     let scripts = Arc::new(Scripts::default());
     scripts.put("one", session(json!([tool("visit")]), |message| {
         let page = json!({"mode": "url", "elicitationId": "e1", "url": "https://example.com", "message": "Sign in"});

@@ -1,5 +1,5 @@
-//! Answers in shapes that the protocol does not have: in parts, without content, with resources that are not wrapped; and
-//! what a server of the plain dialect is sent.
+//! Answers in forms that the protocol does not have: in parts, without content, with resources that are not wrapped;
+//! and the messages to a server of the plain dialect.
 
 use crate::stage::{
     Does, Scripts, call, hub, result, session, spec, text, tool, tools, until, words,

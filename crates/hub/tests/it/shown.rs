@@ -57,7 +57,7 @@ async fn some_servers_are_shown_only_when_they_are_named() {
 }
 
 #[tokio::test]
-async fn lists_leave_out_what_is_not_for_everybody() {
+async fn lists_leave_out_what_is_not_always_shown() {
     let scripts = servers(&["open", "named", "asked"]);
     let (mut named, mut on_request) = (spec("named"), spec("asked"));
     named.about.visibility = Some(Visibility::OptIn);
@@ -73,7 +73,7 @@ async fn lists_leave_out_what_is_not_for_everybody() {
     assert_eq!(listed, ["open__weather"]);
     assert!(
         all.tools().iter().all(|tool| !tool.info().hidden),
-        "without these, nobody finds the others"
+        "without these, the others can't be found"
     );
     assert_eq!(found(&all, json!({"query": "weather"})).await, ["asked", "open"]);
     let open = hub(&servers(&["open"]), Memory::none(), vec![spec("open")]);

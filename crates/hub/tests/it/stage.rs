@@ -1,4 +1,4 @@
-//! Servers made of a function, and a client that writes down what it hears.
+//! Servers made of a function, and a client that records what it receives.
 
 use crate::threads::Threads;
 use docent_dial::{Failure, HttpSettings, Line, Listener, Running, http, pipes};
@@ -28,13 +28,13 @@ use tokio_util::sync::CancellationToken;
 pub(crate) enum Does {
     Says(Vec<Value>),
     Ends,
-    /// Says these, and ends then.
+    /// Sends these, then ends.
     Last(Vec<Value>),
 }
 
 pub(crate) type Script = dyn Fn(&Value) -> Does + Send + Sync;
 
-/// Starts scripted servers, and keeps what they were sent.
+/// Starts scripted servers, and records what they receive.
 #[derive(Default)]
 pub(crate) struct Scripts {
     by_name: Mutex<HashMap<String, Arc<Script>>>,
@@ -42,7 +42,7 @@ pub(crate) struct Scripts {
     pub(crate) starts: Arc<Mutex<usize>>,
     /// What servers write to their standard error when they start.
     pub(crate) words: Mutex<HashMap<String, String>>,
-    /// Lines for the running servers to say by themselves.
+    /// Messages for the running servers to send on their own.
     pub(crate) mouths: Arc<Mutex<Vec<mpsc::Sender<Value>>>>,
 }
 
@@ -51,7 +51,7 @@ impl Scripts {
         self.by_name.lock().unwrap().insert(name.into(), Arc::new(script));
     }
 
-    /// Messages with this method that servers were sent.
+    /// Returns the messages with this method that servers received.
     pub(crate) fn of(&self, method: &str) -> Vec<Value> {
         let heard = self.heard.lock().unwrap();
         heard.iter().filter(|message| message["method"] == method).cloned().collect()
@@ -217,7 +217,7 @@ pub(crate) fn words(outcome: &Outcome) -> String {
     outcome.content.iter().map(word).collect()
 }
 
-/// A client that answers what it is asked, or says that it will ask again.
+/// A client that answers questions, or reports that it will ask again.
 #[derive(Default)]
 pub(crate) struct Person {
     pub(crate) name: String,
@@ -231,15 +231,15 @@ pub(crate) struct Person {
     pub(crate) lines: Mutex<Vec<String>>,
     pub(crate) recorded: Option<u64>,
     pub(crate) meta: Object,
-    /// Fields of steps and lines that have no place of their own.
+    /// Unknown fields of progress steps and log lines.
     pub(crate) extras: Mutex<Vec<Object>>,
     pub(crate) level: Option<Level>,
     pub(crate) able: Object,
-    /// Notifications that were passed on.
+    /// Notifications that were forwarded.
     pub(crate) passed: Mutex<Vec<(String, Value)>>,
     /// Never answers.
     pub(crate) thinks: bool,
-    /// Questions that were taken back while it thought.
+    /// Questions that were withdrawn before it answered.
     pub(crate) spared: AtomicUsize,
     /// Where calls within its calls go.
     pub(crate) hub: Option<Arc<Hub>>,
@@ -328,7 +328,7 @@ pub(crate) fn context(person: &Arc<Person>) -> CallContext {
     CallContext::new(Arc::clone(person) as Arc<dyn Audience>, CancellationToken::new(), None)
 }
 
-/// Waits until something holds.
+/// Waits until a condition is true.
 pub(crate) async fn until(mut holds: impl FnMut() -> bool) {
     for _ in 0..2000 {
         if holds() {

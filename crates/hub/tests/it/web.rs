@@ -1,4 +1,4 @@
-//! A server on a real socket: calls stay open as streams, and say what the test wants them to say.
+//! A server on a real socket: calls stay open as streams that send what the test asks for.
 
 use crate::stage::{Does, session};
 use docent_hub::{Spec, Way};
@@ -15,7 +15,7 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// A server over Streamable HTTP. Dropped or stopped, it is gone with all its connections.
+/// A server over Streamable HTTP. Dropping or stopping it closes all its connections.
 pub(crate) struct Web {
     url: String,
     shared: Arc<Shared>,
@@ -25,7 +25,7 @@ pub(crate) struct Web {
 struct Shared {
     tools: Value,
     heard: Mutex<Vec<Value>>,
-    /// Calls that are open, by the name of the tool.
+    /// Open calls, by the name of the tool.
     calls: Mutex<HashMap<String, (Value, mpsc::Sender<Value>)>>,
 }
 
@@ -64,7 +64,7 @@ impl Web {
         self.shared.calls.lock().unwrap().contains_key(tool)
     }
 
-    /// Says something on the stream of a call.
+    /// Sends a message on the stream of a call.
     pub(crate) fn say(&self, tool: &str, message: Value) {
         self.shared.calls.lock().unwrap()[tool].1.try_send(message).unwrap();
     }
@@ -77,7 +77,7 @@ impl Web {
         stream.try_send(answer).unwrap();
     }
 
-    /// What it was told under this id.
+    /// The response that it received for this id.
     pub(crate) fn told(&self, id: &str) -> Option<Value> {
         let heard = self.shared.heard.lock().unwrap();
         heard.iter().find(|message| message["id"] == id && message.get("method").is_none()).cloned()

@@ -178,7 +178,7 @@ async fn hidden_text_in_a_definition_is_shown_and_told() {
     }
     assert!(!listed.contains(r"\u001b"), "{listed}");
     for (tool, flag) in [("trap", "hidden characters"), ("talk", "overrides instructions")] {
-        let line = server.log_line(&format!("is odd server=\"odd\" tool=\"{tool}\"")).await;
+        let line = server.log_line(&format!("suspicious tool description server=\"odd\" tool=\"{tool}\"")).await;
         let line = line.unwrap();
         assert!(line.contains(flag), "{line}");
     }
@@ -247,7 +247,7 @@ async fn a_tool_under_another_name_is_not_offered_before_it_is_approved() {
         !refused.contains("\"text\":\"done\"") && !scripted.heard().contains(WORD),
         "{refused}"
     );
-    server.log_line("it is new since the server's tools were approved").await.unwrap();
+    server.log_line("it was added after the server's tools were approved").await.unwrap();
     place.run(&["servers", "list"]).ends(0).prints("held back: peek; look at them and approve");
     place.run(&["doctor", "--port", "0"]).prints("odd: held back: peek; look at them");
     let approved = place.run(&["servers", "approve", "odd"]);
