@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: everything that a change has to pass, cheapest first, and then the same steps as `test`. The
+//! `cargo xtask ci`: every check that a change must pass, cheapest first, followed by the same steps as `test`. The
 //! workspace's own tests run from a clone under /tmp, and as an ordinary user too.
 
 use crate::{
@@ -14,7 +14,7 @@ use std::{path::Path, process::Command, time::Duration};
 const LIMIT: Duration = Duration::from_hours(1);
 const ADVISORIES_LIMIT: Duration = Duration::from_mins(3);
 
-/// Runs it all; true when nothing failed.
+/// Runs all checks; true when nothing failed.
 pub(crate) fn run(workspace: &Workspace) -> bool {
     let mut report = Report::default();
     report.step("fmt", || cargo(workspace, &["fmt", "--all", "--check"]));
@@ -50,7 +50,7 @@ fn one(success: bool) -> Counts {
     if success { Counts::ONE_PASSED } else { Counts::ONE_FAILED }
 }
 
-/// Licences, bans and sources from what is at hand; advisories where their database can be had.
+/// Checks licenses, bans and sources offline, and advisories if their database can be fetched.
 fn deny(workspace: &Workspace) -> Result<Counts> {
     let program = install::cargo_deny(workspace)?;
     let checks = ["check", "--hide-inclusion-graph", "licenses", "bans", "sources"];

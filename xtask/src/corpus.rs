@@ -1,5 +1,5 @@
-//! Real trees: packages of the registries, pinned by version and checksum and unpacked under the target directory.
-//! Everything is asked for by package name; which registry answers is the user's own configuration.
+//! Real source trees: registry packages, pinned by version and checksum and unpacked under the target directory.
+//! Packages are requested by name; the user's configuration selects the registry.
 
 mod debian;
 mod search;
@@ -28,21 +28,21 @@ const UNPACK_LIMIT: Duration = Duration::from_mins(5);
 const QUESTION_LIMIT: Duration = Duration::from_secs(30);
 const REASON_LENGTH: usize = 200;
 
-/// Where packages come from.
+/// The registry of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Registry {
-    /// Crates, asked for with cargo.
+    /// Crates, fetched with cargo.
     Cargo,
-    /// Asked for with npm.
+    /// npm packages, fetched with npm.
     Npm,
-    /// Source distributions, asked for with pip.
+    /// Python source distributions, fetched with pip.
     Python,
-    /// Python packages as they are installed, asked for with pip.
+    /// Python wheels, fetched with pip.
     Wheel,
-    /// Binary packages, asked for with apt.
+    /// Debian binary packages, fetched with apt.
     Debian,
-    /// What Debian's source packages were made from, asked for with apt.
+    /// Upstream archives of Debian source packages, fetched with apt.
     #[serde(rename = "debian-source")]
     DebianSource,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Package {
     pub(crate) registry: Registry,
     pub(crate) name: String,
     pub(crate) version: String,
-    /// Of the archive as the registry serves it.
+    /// SHA-256 of the archive as the registry serves it.
     pub(crate) sha256: String,
 }
 
@@ -77,16 +77,16 @@ impl fmt::Display for Package {
     }
 }
 
-/// What came of asking for a package.
+/// The result of fetching a package.
 #[derive(Debug)]
 pub(crate) enum Fetched {
-    /// Its files.
+    /// The folder with its files.
     Tree(PathBuf),
-    /// The registry did not give it; why, in the words of the tool that asked.
+    /// The package is unavailable; the tool's error message.
     Away(String),
 }
 
-/// The tool that was to fetch a package failed: no network, no such version, nobody at home.
+/// The tool that fetches packages failed: no network, no such version, no response.
 #[derive(Debug)]
 struct Away(String);
 
@@ -98,26 +98,26 @@ impl fmt::Display for Away {
 
 impl std::error::Error for Away {}
 
-/// Everything unpacked lies below this folder.
+/// The folder of all unpacked packages.
 pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
     workspace.tools().join("corpus")
 }
 
-/// Makes a tree a repository of its own, without a commit: neither the ignore rules nor the history of the one around
-/// the target directory reach it, and tokei heeds ignore files in repositories alone.
+/// Makes a tree a git repository without commits, so that the ignore rules and history of the repository around the
+/// target directory don't apply; also, tokei reads ignore files only in repositories.
 pub(crate) fn set_apart(tree: &Path) -> Result<()> {
     let mut init = Command::new("git");
-    // Without a template, nothing lies in `.git` that anybody counts lines of.
+    // Without a template, `.git` has no files whose lines could be counted.
     init.args(["init", "--quiet", "--template="]).arg(tree);
     process::run(&mut init, QUESTION_LIMIT, Output::Kept)?.or_fail("git init").map(drop)
 }
 
-/// Fetches a package once and keeps its files. A wrong checksum is an error, an absent registry is not.
+/// Fetches a package once and keeps its files. A wrong checksum is an error, an unavailable registry is not.
 pub(crate) fn fetch(workspace: &Workspace, package: &Package) -> Result<Fetched> {
     let name = package.name.replace(['@', '/'], "");
     let place =
         folder(workspace).join(package.registry.name()).join(format!("{name}-{}", package.version));
-    // The stamp lies beside the tree, not in it.
+    // The stamp is next to the tree, not in it.
     let tree = place.join(&name);
     let stamp = format!("{} {}\n", package, package.sha256);
     let fetched = install::once(workspace, &place, &stamp, || {
@@ -135,7 +135,7 @@ pub(crate) fn fetch(workspace: &Workspace, package: &Package) -> Result<Fetched>
     }
 }
 
-/// The files of a package without which nothing can be done.
+/// Fetches a required package; an unavailable one is an error.
 pub(crate) fn tree(workspace: &Workspace, package: &Package) -> Result<PathBuf> {
     match fetch(workspace, package)? {
         Fetched::Tree(tree) => Ok(tree),
@@ -143,7 +143,7 @@ pub(crate) fn tree(workspace: &Workspace, package: &Package) -> Result<PathBuf> 
     }
 }
 
-/// The archive of a package, its checksum found right.
+/// Downloads a package's archive and verifies its checksum.
 fn download(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<PathBuf> {
     let archive = match package.registry {
         Registry::Cargo => krate(workspace, package, scratch)?,
@@ -155,13 +155,13 @@ fn download(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<
     let found = checksum(&archive)?;
     ensure!(
         found == package.sha256,
-        "{package} has the SHA-256 {found}, not the pinned {}",
+        "{package} has SHA-256 {found}, expected {}",
         package.sha256
     );
     Ok(archive)
 }
 
-/// `cargo info` reads a crate's manifest, and leaves its archive in cargo's own cache.
+/// Downloads a crate with `cargo info`, which leaves the archive in cargo's cache.
 fn krate(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<PathBuf> {
     let Package { name, version, .. } = package;
     let cache = cargo_home()?.join("registry/cache");
@@ -170,7 +170,7 @@ fn krate(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<Pat
         return Ok(archive);
     }
     let mut cargo = workspace.cargo(["info", "--quiet"]);
-    // Inside a workspace, cargo would answer for the version that is locked there.
+    // Inside a workspace, cargo would use the version locked there.
     cargo.arg(format!("{name}@{version}")).current_dir(scratch);
     ask(&mut cargo)?;
     below_folders_of(&cache, &file)
@@ -179,22 +179,22 @@ fn krate(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<Pat
 
 fn npm(package: &Package, scratch: &Path) -> Result<PathBuf> {
     let mut npm = Command::new("npm");
-    // By default npm waits more than a minute before it says that nobody answers.
+    // By default npm waits more than a minute for a registry that doesn't respond.
     npm.args(["pack", "--loglevel=error", "--ignore-scripts", "--fetch-retries=1"]);
     npm.arg(format!("{}@{}", package.name, package.version)).current_dir(scratch);
     ask(&mut npm)?;
     archive_in(scratch)
 }
 
-/// pip has no command that only downloads: it asks the source distribution for its metadata, and so runs its code. With
-/// the checksum among the requirements it is compared before that.
+/// Downloads a Python package. pip can't only download: it runs a source distribution's code to get its metadata. A
+/// checksum in the requirements makes pip verify the archive first.
 fn python(package: &Package, scratch: &Path) -> Result<PathBuf> {
     let Package { name, version, sha256, .. } = package;
     let requirements = scratch.join("requirements.txt");
     fs::write(&requirements, format!("{name}=={version} --hash=sha256:{sha256}\n"))?;
     let mut pip = Command::new("python3");
     pip.args(["-m", "pip", "download", "--disable-pip-version-check", "--quiet", "--no-deps"]);
-    // `:all:` would also build the build tools from source.
+    // `:all:` would build the build tools from source as well.
     let form = if package.registry == Registry::Wheel { "--only-binary" } else { "--no-binary" };
     pip.args([form, name, "--require-hashes", "--requirement"]).arg(&requirements);
     pip.arg("--dest").arg(scratch).current_dir(scratch);
@@ -212,10 +212,10 @@ fn ask(command: &mut Command) -> Result<()> {
     Err(Away(format!("{}: {}", done.ending, reason(&done.text))).into())
 }
 
-/// The line that tells what went wrong: the first one with an error in it, or else the last one.
+/// Returns the line that describes the failure: the first one with an error in it, or else the last one.
 pub(crate) fn reason(text: &str) -> String {
     let error = text.lines().find(|line| line.to_lowercase().contains("error"));
-    let line = error.or_else(|| text.lines().last()).unwrap_or("it said nothing");
+    let line = error.or_else(|| text.lines().last()).unwrap_or("no output");
     line.chars().take(REASON_LENGTH).collect()
 }
 
@@ -227,7 +227,7 @@ fn cargo_home() -> Result<PathBuf> {
     Ok(PathBuf::from(home).join(".cargo"))
 }
 
-/// A file by its name in any of the folders of this one: cargo's cache has one for each registry.
+/// Finds a file by name in the subfolders: cargo's cache has one per registry.
 fn below_folders_of(folder: &Path, file: &str) -> Option<PathBuf> {
     let folders = fs::read_dir(folder).ok()?.filter_map(Result::ok);
     folders.map(|entry| entry.path().join(file)).find(|path| path.is_file())
@@ -242,7 +242,7 @@ fn archive_in(folder: &Path) -> Result<PathBuf> {
 fn checksum(archive: &Path) -> Result<String> {
     let mut file = File::open(archive).with_context(|| format!("reading {}", archive.display()))?;
     let mut hasher = Sha256::new();
-    // In pieces: what this process holds at its peak, the kernel counts for the programs that it starts and measures.
+    // Read in pieces: the kernel adds this process's peak memory to that of the programs it starts and measures.
     let mut piece = vec![0; 1 << 16];
     loop {
         let read = file.read(&mut piece)?;
@@ -262,7 +262,7 @@ fn ending(path: &Path) -> &str {
     path.extension().and_then(|ending| ending.to_str()).unwrap_or_default()
 }
 
-/// Unpacks what the archive holds; of one that has everything in one folder, what that folder holds.
+/// Unpacks an archive, without its top folder if it has only one.
 fn unpack(archive: &Path, tree: &Path) -> Result<()> {
     fs::create_dir_all(tree)?;
     let (program, before, between): (_, &[&str], &[&str]) = match ending(archive) {
@@ -275,7 +275,7 @@ fn unpack(archive: &Path, tree: &Path) -> Result<()> {
     process::run(&mut unpack, UNPACK_LIMIT, Output::Kept)?.or_fail(program).map(drop)
 }
 
-/// Reads one of the files of expectations.
+/// Reads a file of expectations.
 pub(crate) fn expectations<T: DeserializeOwned>(workspace: &Workspace, path: &str) -> Result<T> {
     let text = fs::read_to_string(workspace.root.join(path));
     let text = text.with_context(|| format!("reading {path}"))?;
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_download_is_away_and_a_wrong_checksum_is_an_error() {
+    fn a_failed_download_is_unavailable_and_a_wrong_checksum_is_an_error() {
         let shell = |script: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", script]);
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(away.to_string(), "exit status: 1: no route to host");
         let away = shell("echo WARN; echo npm error code X; echo npm error more; exit 1");
         assert_eq!(away.unwrap_err().to_string(), "exit status: 1: npm error code X");
-        assert!(shell("exit 1").unwrap_err().to_string().ends_with("it said nothing"));
+        assert!(shell("exit 1").unwrap_err().to_string().ends_with("no output"));
         let wrong = "echo 'ERROR: THESE PACKAGES DO NOT MATCH THE HASHES'; exit 1";
         assert!(!shell(wrong).unwrap_err().is::<Away>());
     }

@@ -1,4 +1,4 @@
-//! The docent binary as a program that analyses trees: how it is built, started and read.
+//! Builds and runs the docent binary.
 
 use crate::{
     process::{self, Output},
@@ -16,10 +16,10 @@ use tempfile::TempDir;
 
 const COMPILE_LIMIT: Duration = Duration::from_hours(1);
 const QUESTION_LIMIT: Duration = Duration::from_secs(30);
-/// No tree of the tests takes longer, however slow the machine.
+/// Enough for the largest test tree on a slow machine.
 const ANALYSIS_LIMIT: Duration = Duration::from_mins(10);
 
-/// How much docent is to read.
+/// The depth of an analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Depth {
@@ -29,7 +29,7 @@ pub(crate) enum Depth {
 }
 
 impl Depth {
-    /// As it is typed.
+    /// The command-line value.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Quick => "quick",
@@ -39,36 +39,36 @@ impl Depth {
     }
 }
 
-/// A docent that is ready to run.
+/// A docent binary with a home folder of its own.
 #[derive(Debug)]
 pub(crate) struct Docent {
     program: PathBuf,
-    /// Holds nothing but what docent itself puts there, and goes with this value.
+    /// Contains only what docent writes there; deleted when this is dropped.
     home: TempDir,
 }
 
 impl Docent {
-    /// A binary that is there already.
+    /// Uses an existing binary.
     pub(crate) fn at(program: PathBuf) -> Result<Self> {
         let home = tempfile::tempdir().context("making a home for docent")?;
         Ok(Self { program, home })
     }
 
-    /// The binary that was given, or the release build of this workspace.
+    /// Uses the given binary, or builds this workspace's in release mode.
     pub(crate) fn given_or_built(workspace: &Workspace, given: Option<&Path>) -> Result<Self> {
         if let Some(program) = given {
-            ensure!(program.is_file(), "{} is no file", program.display());
+            ensure!(program.is_file(), "{} is not a file", program.display());
             return Self::at(fs::canonicalize(program)?);
         }
         eprintln!("building docent");
-        // Both packages at once, as the tests build them: features are unified over what is built together.
+        // Both packages at once, as the tests build them: cargo unifies features over the packages of one build.
         let packages = ["build", "--release", "-p", "docent", "-p", "docent-testkit"];
         let mut build = workspace.cargo(packages);
         process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
         Self::at(workspace.binary("release", "docent"))
     }
 
-    /// What it calls itself, and the commit that is checked out.
+    /// Returns docent's version and the checked-out commit.
     pub(crate) fn version(&self, workspace: &Workspace) -> Result<String> {
         let mut command = Command::new(&self.program);
         command.arg("--version");
@@ -86,42 +86,42 @@ impl Docent {
         &self.program
     }
 
-    /// An analysis whose report goes to standard output.
+    /// Returns the command that analyzes a tree and prints the report.
     pub(crate) fn analysis(&self, tree: &Path, depth: Depth) -> Command {
         let mut command = self.command();
         command.args(["analyze", "--depth", depth.word(), "--format", "json"]).arg(tree);
         command
     }
 
-    /// Brings the search index of a tree in step.
+    /// Returns the command that updates the search index of a tree.
     pub(crate) fn index(&self, tree: &Path) -> Command {
         let mut command = self.command();
         command.arg("index").arg(tree).current_dir(tree);
         command
     }
 
-    /// One question to a tree; whatever is nearest is an answer.
+    /// Returns the command that searches a tree; the closest hit is an answer, whatever its score.
     pub(crate) fn search(&self, question: &str, tree: &Path) -> Command {
         let mut command = self.command();
         command.args(["search", "--threshold", "0", "--", question]).arg(tree).current_dir(tree);
         command
     }
 
-    /// Brings the documentation that a folder's configuration names in step.
+    /// Returns the command that updates the documentation index of a folder's configuration.
     pub(crate) fn sync_docs(&self, root: &Path) -> Command {
         let mut command = self.command();
         command.args(["docs", "sync"]).current_dir(root);
         command
     }
 
-    /// A server on pipes that a benchmark may ask as often as it likes.
+    /// Returns the command of a stdio server without rate limits.
     pub(crate) fn serve(&self, tree: &Path) -> Command {
         let mut command = self.command();
         command.args(["serve", "--rate-limit", "0", "--root"]).arg(tree).current_dir(tree);
         command
     }
 
-    /// For a user whose home is this folder, in a project of their own.
+    /// Returns a command that runs with this home folder in this project.
     pub(crate) fn of_user(&self, home: &Path, root: &Path) -> Command {
         let mut command = self.command();
         command.env("HOME", home).current_dir(root);
@@ -129,19 +129,19 @@ impl Docent {
         command
     }
 
-    /// In an environment that configures nothing.
+    /// Returns a command with an empty configuration.
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.env_clear().env("HOME", self.home.path()).env("NO_COLOR", "1");
         command
     }
 
-    /// What an analysis finds, as JSON.
+    /// Analyzes a tree and parses the JSON report.
     pub(crate) fn report(&self, tree: &Path, depth: Depth) -> Result<Value> {
         let place = tempfile::tempdir().context("making a folder for the report")?;
         let file = place.path().join("report.json");
         let analysis = self.analysis(tree, depth);
-        // Standard error is what the failure is told with, so the report goes elsewhere.
+        // Standard error is used for the failure message, so the report goes to a file.
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "file=$1; shift; exec \"$@\" >\"$file\"", "sh"]).arg(&file);
         command.arg(analysis.get_program()).args(analysis.get_args());

@@ -1,4 +1,4 @@
-//! `cargo xtask docs`: the references under docs/reference that the docent binary writes itself.
+//! `cargo xtask docs`: the pages under docs/reference that the docent binary generates.
 
 use crate::{
     process::{self, Output},
@@ -10,7 +10,7 @@ use std::{fs, path::Path, process::Command, time::Duration};
 const BUILD_LIMIT: Duration = Duration::from_hours(1);
 const RUN_LIMIT: Duration = Duration::from_secs(30);
 
-/// What docent is asked to print, and the file that keeps it. A new reference is a new line here.
+/// docent's arguments for each reference, and its file. Add a line for a new reference.
 const REFERENCES: [(&[&str], &str); 4] = [
     (&["config", "schema"], "docs/reference/docent.schema.json"),
     (&["config", "reference"], "docs/reference/configuration.md"),
@@ -18,7 +18,7 @@ const REFERENCES: [(&[&str], &str); 4] = [
     (&["config", "tools-reference"], "docs/reference/tools.md"),
 ];
 
-/// Writes the references, or with `check` only compares them; gives back how many differed.
+/// Writes the references, or with `check` only compares them; returns how many differed.
 pub(crate) fn run(workspace: &Workspace, check: bool) -> Result<usize> {
     let mut build = workspace.cargo(["build", "--quiet", "-p", "docent"]);
     process::run(&mut build, BUILD_LIMIT, Output::Kept)?.or_fail("cargo build -p docent")?;
@@ -32,7 +32,7 @@ pub(crate) fn run(workspace: &Workspace, check: bool) -> Result<usize> {
         }
         differing += 1;
         if check {
-            println!("{file} is not what docent prints; run `cargo xtask docs`");
+            println!("{file} is out of date; run `cargo xtask docs`");
         } else {
             write(&path, &text)?;
             println!("wrote {file}");
@@ -49,7 +49,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("writing {}", path.display()))
 }
 
-/// What docent prints on standard output, in a folder and an environment that hold no configuration.
+/// Returns docent's standard output, run without any configuration.
 fn print(docent: &Path, arguments: &[&str]) -> Result<String> {
     let nowhere = tempfile::tempdir()?;
     // Standard error goes to a file so that a log line can't end up in a reference.

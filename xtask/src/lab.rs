@@ -1,4 +1,4 @@
-//! The program that judges, teaches and times the index: how it is built, and on which packages it is run.
+//! Builds and runs the lab, the program that evaluates, trains and times the index.
 
 use crate::{
     corpus, machine,
@@ -10,14 +10,14 @@ use std::{path::PathBuf, process::Command, time::Duration};
 
 const COMPILE_LIMIT: Duration = Duration::from_hours(1);
 const WORK_LIMIT: Duration = Duration::from_hours(2);
-/// Where learned weights are kept.
+/// The file of learned weights.
 const WEIGHTS: &str = "crates/index/src/rank/weights.json";
-/// Questions in people's own words, each with the pages of the manual that answer it.
+/// Hand-written questions, each with the pages of the manual that answer it.
 pub(crate) const QUESTIONS: &str = "tests/eval/postgresql_questions.json";
 /// The language of a manual's set.
 const MANUAL: &str = "english";
 
-/// What to search in.
+/// The kind of text to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Material {
     /// Packages without their doc comments.
@@ -26,10 +26,10 @@ pub(crate) enum Material {
     Docs,
 }
 
-/// How the weights are to be had.
+/// Options for the weights.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Learn the weights anew on the learning half first; docent must be built again to have them
+    /// Train the weights on the training half first; rebuild docent to use them
     #[arg(long)]
     learn: bool,
 }
@@ -69,7 +69,7 @@ fn sets(workspace: &Workspace, material: Material) -> Result<Vec<String>> {
             arguments.push(format!("{}={}", set.language, folder.display()));
         }
     }
-    ensure!(!arguments.is_empty(), "none of the packages can be had");
+    ensure!(!arguments.is_empty(), "none of the packages can be fetched");
     if material == Material::Docs {
         arguments.push("--questions".to_owned());
         arguments.push(workspace.root.join(QUESTIONS).display().to_string());

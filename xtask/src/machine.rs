@@ -1,4 +1,4 @@
-//! What a table was made on, and when.
+//! Describes the machine and the time of a measurement.
 
 use crate::process::{self, Output};
 use anyhow::{Context, Result};
@@ -6,7 +6,7 @@ use std::{fs, process::Command, thread, time::Duration};
 
 const QUESTION_LIMIT: Duration = Duration::from_secs(30);
 
-/// Processor, memory and kernel.
+/// Describes processor, memory and kernel.
 pub(crate) fn describe() -> Result<String> {
     let cpu = fs::read_to_string("/proc/cpuinfo")?;
     let field = |text: &str, name: &str| {
@@ -26,7 +26,7 @@ pub(crate) fn describe() -> Result<String> {
     ))
 }
 
-/// Date and time, as people read it.
+/// Returns the date and time in a readable form.
 pub(crate) fn now() -> Result<String> {
     let mut date = Command::new("date");
     date.args(["-u", "+%Y-%m-%d %H:%M UTC"]);
@@ -34,7 +34,7 @@ pub(crate) fn now() -> Result<String> {
     Ok(said.trim().to_owned())
 }
 
-/// How busy it is.
+/// Returns the load average.
 pub(crate) fn load_average() -> Result<String> {
     let text = fs::read_to_string("/proc/loadavg")?;
     Ok(text.split(' ').take(3).collect::<Vec<_>>().join(" "))

@@ -1,5 +1,5 @@
-//! Child processes with an end: each runs in its own process group under a deadline, and the whole group is killed
-//! when its leader ends, when time is up, when its owner drops it and when xtask itself is interrupted.
+//! Child processes with a deadline: each runs in its own process group, and the whole group is killed when its leader
+//! ends, when time is up, when its owner drops it and when xtask itself is interrupted.
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -19,34 +19,34 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Groups that are alive, for the signal handler.
+/// Live process groups, for the signal handler.
 static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// A child that left a process outside its group can hold a pipe open for ever: its output is not waited for longer.
+/// How long to wait for output after a child has ended: a process outside its group may keep the pipe open forever.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// What becomes of a child's output while it runs; it is kept in either case.
+/// Whether a child's output is printed while it runs; it is recorded in either case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
-    /// Passed on line by line.
+    /// Print it line by line.
     Shown,
-    /// Only kept.
+    /// Only record it.
     Kept,
 }
 
 /// How a child ended.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    /// Its exit code was 0 and it kept to its time.
+    /// The exit code was 0 and the child ended in time.
     pub(crate) success: bool,
-    /// "exit status: 1", or which deadline it missed.
+    /// "exit status: 1", or the deadline it missed.
     pub(crate) ending: String,
-    /// Standard output and standard error, in the order in which the lines came.
+    /// Standard output and standard error, in order of arrival.
     pub(crate) text: String,
 }
 
 impl Finished {
-    /// The text, or an error with its last lines when the child failed.
+    /// Returns the text, or an error with its last lines if the child failed.
     pub(crate) fn or_fail(self, what: &str) -> Result<String> {
         if self.success {
             return Ok(self.text);
@@ -55,13 +55,13 @@ impl Finished {
     }
 }
 
-/// The last lines of a text.
+/// Returns the last lines of a text.
 pub(crate) fn tail(text: &str, lines: usize) -> String {
     let all: Vec<&str> = text.lines().collect();
     all.get(all.len().saturating_sub(lines)..).unwrap_or_default().join("\n")
 }
 
-/// A path as one word of a shell's line.
+/// Quotes a path for a shell.
 pub(crate) fn shell_word(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
@@ -80,7 +80,7 @@ pub(crate) fn run(command: &mut Command, limit: Duration, output: Output) -> Res
     })
 }
 
-/// Ends every group that is alive when xtask is told to stop, so that nothing outlives it.
+/// Ends all live groups when xtask gets a signal to stop, so that nothing outlives it.
 pub(crate) fn end_children_on_signals() -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])
@@ -97,7 +97,7 @@ pub(crate) fn end_children_on_signals() -> Result<()> {
     Ok(())
 }
 
-/// A child that runs beside xtask. Dropping it kills its group.
+/// A background child process. Dropping it kills its group.
 #[derive(Debug)]
 pub(crate) struct Background {
     child: Child,
@@ -158,12 +158,12 @@ impl Background {
         self.child.id()
     }
 
-    /// All that it has written so far.
+    /// The output so far.
     pub(crate) fn said(&self) -> String {
         lock(&self.text).clone()
     }
 
-    /// Asks the leader to end and waits for it; nothing when it takes longer than that.
+    /// Sends SIGTERM to the leader and waits for it; `None` after the limit.
     pub(crate) fn terminate(&mut self, limit: Duration) -> Result<Option<ExitStatus>> {
         if let Some(pid) = Pid::from_raw(self.group) {
             kill_process(pid, Signal::TERM).context("sending SIGTERM")?;
@@ -185,7 +185,7 @@ impl Background {
         }
     }
 
-    /// Kills what is left of the group and gives back all that it wrote.
+    /// Kills the rest of the group and returns its output.
     pub(crate) fn end(&mut self) -> String {
         kill_group(self.group);
         drop(self.child.wait());
@@ -208,7 +208,7 @@ impl Drop for Background {
     }
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 pub(crate) fn free_port() -> Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("looking for a free port")?;
     Ok(listener.local_addr()?.port())
@@ -247,7 +247,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn kill_group(group: i32) {
     if let Some(pid) = Pid::from_raw(group) {
-        // A group that has ended is what was wanted.
+        // It is fine if the group has already ended.
         kill_process_group(pid, Signal::KILL).ok();
     }
 }
@@ -263,7 +263,7 @@ mod tests {
     }
 
     fn alive(pid: &str) -> bool {
-        // A killed process whose new parent has not reaped it yet is a zombie, which runs no more.
+        // A killed process that has not been reaped yet is a zombie, which no longer runs.
         std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
             !stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z'))
         })
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn output_and_status_are_kept() {
+    fn output_and_status_are_recorded() {
         let minute = Duration::from_mins(1);
         let done = run(&mut shell("echo out; echo err >&2; exit 3"), minute, Output::Kept).unwrap();
         assert!(!done.success);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_reads_a_path_as_one_word() {
+    fn a_quoted_path_is_one_shell_word() {
         for path in ["/a", "/some dir/it's", "/$HOME`x`\"  y"] {
             let mut echo = shell(&format!("printf %s {}", shell_word(Path::new(path))));
             let done = run(&mut echo, Duration::from_mins(1), Output::Kept).unwrap();
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leader_is_asked_to_end() {
+    fn a_leader_gets_a_signal_to_end() {
         let check = |script: &str, limit, expected: Option<Option<i32>>| {
             let mut child = Background::spawn(&mut shell(script), Output::Kept).unwrap();
             while !lock(&child.text).contains("ready") {

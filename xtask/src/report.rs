@@ -1,4 +1,4 @@
-//! Steps, what they counted, and the table and last line that a run ends with.
+//! Steps with their counts, and the table and last line printed at the end of a run.
 
 use anyhow::Result;
 use std::{
@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How many checks went which way.
+/// Counts of passed, failed and skipped checks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) passed: usize,
@@ -20,10 +20,10 @@ impl Counts {
     pub(crate) const ONE_PASSED: Self = Self { passed: 1, failed: 0, skipped: 0 };
     /// One check that failed.
     pub(crate) const ONE_FAILED: Self = Self { passed: 0, failed: 1, skipped: 0 };
-    /// One check that was skipped; the step has said why.
+    /// One check that was skipped; the step has printed why.
     pub(crate) const ONE_SKIPPED: Self = Self { passed: 0, failed: 0, skipped: 1 };
 
-    /// A child that fails without reporting a failed check has still failed.
+    /// Counts a failure if a child failed without reporting a failed check.
     #[must_use]
     pub(crate) fn with_status(mut self, success: bool) -> Self {
         if !success && self.failed == 0 {
@@ -77,7 +77,7 @@ impl Report {
         counts
     }
 
-    /// Everything together.
+    /// The sum of all steps.
     pub(crate) fn total(&self) -> Counts {
         self.steps.iter().map(|(_, counts, _)| *counts).sum()
     }

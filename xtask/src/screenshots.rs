@@ -1,4 +1,4 @@
-//! `cargo xtask screenshots`: pictures of each view of the inspector, for people to look at.
+//! `cargo xtask screenshots`: takes screenshots of each inspector view for visual review.
 
 use crate::{
     checks::inspector::Page,
@@ -12,18 +12,18 @@ use std::{fs, path::PathBuf, time::Duration};
 
 const LIMIT: Duration = Duration::from_mins(15);
 
-/// What to take pictures of.
+/// Options of `cargo xtask screenshots`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// The docent to take pictures of; left out, this workspace's is built
+    /// Use this docent binary [default: build this workspace's]
     #[arg(long)]
     docent: Option<PathBuf>,
-    /// Only pictures whose name holds this word
+    /// Take only screenshots whose name contains this word
     #[arg(long, short = 'k', value_name = "WORD")]
     only: Option<String>,
 }
 
-/// Takes the pictures; true when none is missing.
+/// Takes the screenshots; true when none is missing.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     let (page, chromium) = (Page::install(workspace)?, install::chromium()?);
     let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
@@ -35,6 +35,6 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
         command.arg("--only").arg(word);
     }
     let done = process::run(&mut command, LIMIT, Output::Shown)?;
-    println!("pictures are in {}", workspace.shown(&folder));
+    println!("screenshots are in {}", workspace.shown(&folder));
     Ok(done.success)
 }

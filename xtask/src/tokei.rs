@@ -1,4 +1,4 @@
-//! The tokei binary, whose counts and whose speed docent's are compared with.
+//! The tokei binary, with which docent's counts and speed are compared.
 
 use crate::{
     install,
@@ -15,10 +15,10 @@ use std::{
 };
 
 const LIMIT: Duration = Duration::from_mins(5);
-/// Of all languages together.
+/// The name of the row with the totals.
 const TOTAL: &str = "Total";
 
-/// Lines by what is on them.
+/// Lines of code, comments and blanks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Lines {
@@ -28,53 +28,53 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// From an object with these three numbers; what is not there is none.
+    /// Reads the three numbers from an object; missing ones are zero.
     pub(crate) fn of(value: &Value) -> Self {
         let number = |key: &str| value[key].as_u64().unwrap_or_default();
         Self { code: number("code"), comments: number("comments"), blanks: number("blanks") }
     }
 
-    /// All of them.
+    /// The sum of all lines.
     pub(crate) fn total(self) -> u64 {
         self.code + self.comments + self.blanks
     }
 }
 
-/// One language.
+/// The counts of one language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counted {
     pub(crate) files: usize,
     pub(crate) lines: Lines,
 }
 
-/// A tokei that is ready to run.
+/// An installed tokei.
 #[derive(Debug)]
 pub(crate) struct Tokei {
     program: PathBuf,
 }
 
 impl Tokei {
-    /// Compiles it where that has not been done before.
+    /// Installs tokei, compiling it the first time.
     pub(crate) fn install(workspace: &Workspace) -> Result<Self> {
         Ok(Self { program: install::tokei(workspace)? })
     }
 
-    /// A count of everything that docent reads too: files whose names start with a dot included.
+    /// Returns the command that counts everything docent reads too, hidden files included.
     pub(crate) fn count(&self, tree: &Path) -> Command {
         let mut command = Command::new(&self.program);
         command.arg("--hidden").arg(tree);
-        // The user's own settings for tokei and git must not change what is counted, and nothing lies below a device.
+        // The user's own settings for tokei and git must not change the counts; no file can exist below a device.
         command.env_clear().env("HOME", "/dev/null").current_dir("/");
         command
     }
 
-    /// How many files have a language that it knows.
+    /// Counts the files in languages that tokei knows.
     pub(crate) fn files(&self, tree: &Path) -> Result<u64> {
         let said = process::run(&mut self.count(tree), LIMIT, Output::Kept)?.or_fail("tokei")?;
         total_files(&said).context("tokei printed no total")
     }
 
-    /// Every language by name, without the lines of languages inside other ones.
+    /// Counts each language, without languages embedded in others.
     pub(crate) fn languages(&self, tree: &Path) -> Result<BTreeMap<String, Counted>> {
         let mut command = self.count(tree);
         command.args(["--output", "json"]);
@@ -84,7 +84,7 @@ impl Tokei {
     }
 }
 
-/// From the table for people.
+/// Parses the total from the printed table.
 fn total_files(table: &str) -> Option<u64> {
     let mut totals = table.lines().filter_map(|line| line.trim().strip_prefix(TOTAL));
     totals.next_back()?.split_whitespace().next()?.parse().ok()
@@ -106,7 +106,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_total_is_read_from_the_table() {
+    fn the_total_is_parsed_from_the_table() {
         let table =
             " Language  Files  Lines\n HTML  2  9\n (Total)  10\n====\n Total  40810  7885\n====\n";
         assert_eq!(total_files(table), Some(40810));
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn languages_are_read_without_their_total() {
+    fn languages_are_parsed_without_the_total() {
         let json = json!({
             "HTML": {"blanks": 3, "code": 2, "comments": 1, "reports": [{}, {}], "children": {"CSS": []}},
             "Total": {"blanks": 3, "code": 2, "comments": 1, "reports": []},

@@ -1,4 +1,4 @@
-//! Where things are: the repository, its target directory, and the places that xtask keeps what it installs.
+//! Paths: the repository, its target directory, and the folders where xtask installs things.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -8,19 +8,19 @@ use std::{
     process::Command,
 };
 
-/// The repository as cargo sees it.
+/// The repository according to cargo.
 #[derive(Debug, Clone)]
 pub(crate) struct Workspace {
     /// The folder of the root Cargo.toml.
     pub(crate) root: PathBuf,
-    /// Cargo's target directory, wherever the environment or the configuration has put it.
+    /// Cargo's target directory, which the environment or the configuration can set.
     pub(crate) target: PathBuf,
-    /// `cargo metadata` without dependencies.
+    /// The output of `cargo metadata` without dependencies.
     pub(crate) metadata: Value,
 }
 
 impl Workspace {
-    /// Asks cargo, from the current folder.
+    /// Finds the workspace of the current folder with cargo.
     pub(crate) fn find() -> Result<Self> {
         let output = Command::new(cargo())
             .args(["metadata", "--no-deps", "--format-version", "1"])
@@ -46,35 +46,35 @@ impl Workspace {
         Ok(Self { root: path("workspace_root")?, target: path("target_directory")?, metadata })
     }
 
-    /// What the tests need beyond Rust is installed here.
+    /// The folder for what the tests need besides Rust.
     pub(crate) fn tools(&self) -> PathBuf {
         self.target.join("xtask")
     }
 
-    /// A binary of the workspace, built with this profile.
+    /// The path of a workspace binary built with this profile.
     pub(crate) fn binary(&self, profile: &str, name: &str) -> PathBuf {
         self.target.join(profile).join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
     }
 
-    /// A cargo command that runs in the repository's root and builds into its target directory.
+    /// Returns a cargo command that runs in the repository's root and builds into its target directory.
     pub(crate) fn cargo<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(cargo());
         command.args(arguments).current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
-        // `cargo run` sets these for xtask. Build scripts that read them, such as ring's, would run again each time a
-        // build by hand follows one by xtask, and everything that depends on them would be compiled again.
+        // `cargo run` sets these for xtask. Build scripts that read them, such as ring's, would rerun each time a manual
+        // build follows one by xtask, and everything that depends on them would be recompiled.
         for (name, _) in std::env::vars_os().filter(|(name, _)| describes_package(name)) {
             command.env_remove(name);
         }
         command
     }
 
-    /// A path as people read it: relative to the root where it lies inside.
+    /// Displays a path, relative to the root if inside it.
     pub(crate) fn shown<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
         path.strip_prefix(&self.root).unwrap_or(path).display()
     }
 }
 
-/// Tools that take minutes to compile outlive target directories here.
+/// The cache folder for tools that take minutes to compile, so that they outlive target directories.
 pub(crate) fn user_cache() -> Result<PathBuf> {
     let base = match std::env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty()) {
         Some(cache) => PathBuf::from(cache),

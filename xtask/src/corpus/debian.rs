@@ -1,4 +1,4 @@
-//! Debian's packages, without installing any: asked for with apt, as it is set up on this machine.
+//! Downloads Debian packages without installing them, using this machine's apt configuration.
 
 use super::{Away, Package, ask, ending};
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ use std::{
 
 const SETTINGS: &str = "/etc/apt";
 
-/// A binary package.
+/// Downloads a binary package.
 pub(super) fn binary(package: &Package, scratch: &Path) -> Result<PathBuf> {
     let wanted = format!("{}={}", package.name, package.version);
     let download = || {
@@ -20,16 +20,16 @@ pub(super) fn binary(package: &Package, scratch: &Path) -> Result<PathBuf> {
         ask_apt(&mut apt)
     };
     if download().is_err() {
-        // A machine that never asked has no lists; one that asked long ago has the wrong ones.
+        // The machine's package lists may be missing or out of date.
         ask_apt(apt_get().arg("update"))?;
         download()?;
     }
     find(scratch, |path| ending(path) == "deb")
 }
 
-/// What a source package was made from: the archive of its authors, without Debian's changes.
+/// Downloads the upstream archive of a source package, without Debian's changes.
 pub(super) fn source(package: &Package, scratch: &Path) -> Result<PathBuf> {
-    // Most machines list binary packages alone, and their settings are not ours to change.
+    // Most machines list only binary packages, and their settings must not be changed.
     let parts = scratch.join("parts");
     fs::create_dir(&parts)?;
     write_source_lists(Path::new(SETTINGS), &parts)?;
@@ -47,19 +47,19 @@ pub(super) fn source(package: &Package, scratch: &Path) -> Result<PathBuf> {
     ask_apt(apt().arg("update"))?;
     let wanted = format!("{}={}", package.name, package.version);
     ask_apt(apt().args(["source", "--download-only", &wanted]).current_dir(scratch))?;
-    // Beside the archive of the authors there may be their signature.
+    // There may also be a signature of the upstream archive.
     let is_original = |path: &Path| path.to_string_lossy().contains(".orig.tar.");
     find(scratch, |path| is_original(path) && ending(path) != "asc")
 }
 
 fn apt_get() -> Command {
     let mut apt = Command::new("apt-get");
-    // The user that apt would download as can't write to a folder of ours.
+    // The user that apt downloads as by default can't write to this folder.
     apt.args(["--quiet", "-o", "APT::Sandbox::User=root"]);
     apt
 }
 
-/// Without apt, Debian is away like any registry that nobody answers for.
+/// Runs apt; without apt, Debian is unavailable like an unreachable registry.
 fn ask_apt(apt: &mut Command) -> Result<()> {
     ask(apt).map_err(|problem| match problem.downcast::<Away>() {
         Ok(away) => away.into(),
@@ -78,7 +78,7 @@ fn find(folder: &Path, is_it: impl Fn(&Path) -> bool) -> Result<PathBuf> {
     files.find(|path| is_it(path)).context("apt left no archive behind")
 }
 
-/// This machine's sources of packages, with sources in the place of binaries.
+/// Copies this machine's package sources, with source packages instead of binaries.
 fn write_source_lists(settings: &Path, parts: &Path) -> Result<()> {
     let mut files = vec![settings.join("sources.list")];
     let more = fs::read_dir(settings.join("sources.list.d")).into_iter().flatten();
@@ -97,7 +97,7 @@ fn write_source_lists(settings: &Path, parts: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `deb [options] address suite part`, one on each line.
+/// Converts lines of the form `deb [options] address suite part`.
 fn source_lines(text: &str) -> String {
     let turn = |line: &str| {
         let rest = line.trim_start().strip_prefix("deb")?;
@@ -106,7 +106,7 @@ fn source_lines(text: &str) -> String {
     text.lines().filter_map(turn).collect()
 }
 
-/// `Types: deb`, and other fields below it.
+/// Converts stanzas of the form `Types: deb` with other fields below.
 fn source_stanzas(text: &str) -> String {
     let turn = |line: &str| {
         let is_type = line.to_ascii_lowercase().starts_with("types:");
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_are_asked_for_where_binaries_are() {
+    fn binary_entries_become_source_entries() {
         let folder = tempfile::tempdir().unwrap();
         let (settings, parts) = (folder.path().join("apt"), folder.path().join("parts"));
         fs::create_dir_all(settings.join("sources.list.d")).unwrap();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn without_apt_debian_is_away() {
+    fn without_apt_debian_is_unavailable() {
         let missing = ask_apt(&mut Command::new("/nowhere/apt-get")).unwrap_err();
         assert!(missing.is::<Away>(), "{missing:#}");
     }

@@ -1,4 +1,4 @@
-//! The packages that search is evaluated on: tests/real/search.toml.
+//! The packages used to evaluate search: tests/real/search.toml.
 
 use super::{Fetched, Package, expectations, fetch};
 use crate::workspace::Workspace;
@@ -13,9 +13,9 @@ const SETS: &str = "tests/real/search.toml";
 #[serde(deny_unknown_fields)]
 pub(crate) struct Set {
     pub(crate) package: Package,
-    /// The language that its sources are read in; `english` for a manual.
+    /// The language of its sources; `english` for a manual.
     pub(crate) language: String,
-    /// The part of the package that counts; empty for all of it.
+    /// The folder of the package to use; empty for all of it.
     #[serde(default)]
     pub(crate) folder: String,
 }
@@ -26,7 +26,7 @@ struct Sets {
     set: Vec<Set>,
 }
 
-/// Every package that can be had, with its folder. What is away is said, and left out.
+/// Fetches all packages and returns them with their folders; unavailable ones are reported and skipped.
 pub(crate) fn search_sets(workspace: &Workspace) -> Result<Vec<(Set, PathBuf)>> {
     let Sets { set: sets } = expectations(workspace, SETS)?;
     let mut found = Vec::new();
@@ -38,19 +38,19 @@ pub(crate) fn search_sets(workspace: &Workspace) -> Result<Vec<(Set, PathBuf)>> 
                 found.push((set, folder));
             }
             Fetched::Away(reason) => {
-                eprintln!("left out: {} can't be fetched ({reason})", set.package);
+                eprintln!("skipped: {} can't be fetched ({reason})", set.package);
             }
         }
     }
     Ok(found)
 }
 
-/// The pin of one of the packages.
+/// Returns the pinned version of one package.
 pub(crate) fn search_package(workspace: &Workspace, name: &str) -> Result<Package> {
     named(workspace, name).map(|set| set.package)
 }
 
-/// One of the packages, with what came of asking for it.
+/// Fetches one of the packages.
 pub(crate) fn search_set(workspace: &Workspace, name: &str) -> Result<(Set, Fetched)> {
     let set = named(workspace, name)?;
     let fetched = fetch(workspace, &set.package)?;
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     #[ignore = "downloads every package"]
-    fn every_set_can_be_had() {
+    fn every_set_can_be_fetched() {
         for (set, folder) in search_sets(&Workspace::find().unwrap()).unwrap() {
             eprintln!("{} {}", set.package, folder.display());
         }

@@ -1,5 +1,5 @@
-//! Search in code: the ranking in the lab, and docent as a whole, from the files to the answers on its standard output.
-//! The whole is asked by tests/eval/code.py, which can read Python as Python does.
+//! Code search: the ranking in the lab, and docent end to end, from the files to the answers on its standard output.
+//! tests/eval/code.py asks docent the questions, because it can parse Python with Python's own parser.
 
 use super::heading;
 use crate::{
@@ -19,7 +19,7 @@ const PACKAGE: &str = "django";
 const QUERIES: u32 = 1000;
 const LIMIT: Duration = Duration::from_hours(1);
 
-/// The figures of the script, and how the table names them.
+/// The script's figures and their column titles.
 const COLUMNS: [(&str, &str); 10] = [
     ("package", "package"),
     ("queries", "questions"),
@@ -33,19 +33,19 @@ const COLUMNS: [(&str, &str); 10] = [
     ("query_ms_p95", "p95 (ms)"),
 ];
 
-/// Which parts, and of which docent.
+/// Options of `cargo xtask eval code`.
 #[derive(Debug, clap::Args)]
 #[group(id = "code")]
 pub(crate) struct Options {
     #[command(flatten)]
     lab: lab::Options,
-    /// The parts to evaluate
+    /// Evaluate these parts
     #[arg(long, value_enum, value_delimiter = ',', default_value = "lab,whole")]
     only: Vec<Part>,
-    /// How many questions the whole is asked
+    /// Ask docent this many questions end to end
     #[arg(long, default_value_t = QUERIES)]
     queries: u32,
-    /// The docent to evaluate as a whole; left out, this workspace's is built
+    /// Evaluate this docent binary [default: build this workspace's]
     #[arg(long)]
     docent: Option<PathBuf>,
 }
@@ -54,11 +54,11 @@ pub(crate) struct Options {
 enum Part {
     /// The ranking, on packages of six languages
     Lab,
-    /// docent as a whole, on Django
+    /// docent end to end, on Django
     Whole,
 }
 
-/// Evaluates and prints. It has no wrong rows: figures are held against the targets by people.
+/// Evaluates and prints. No row counts as wrong: people compare the figures with the targets.
 pub(super) fn evaluate(workspace: &Workspace, options: &Options) -> Result<bool> {
     heading()?;
     if options.only.contains(&Part::Lab) {
@@ -66,12 +66,12 @@ pub(super) fn evaluate(workspace: &Workspace, options: &Options) -> Result<bool>
     }
     if options.only.contains(&Part::Whole) {
         let text = whole(workspace, options)?;
-        write!(std::io::stdout(), "\n### The whole of docent\n\n{text}")?;
+        write!(std::io::stdout(), "\n### docent end to end\n\n{text}")?;
     }
     Ok(true)
 }
 
-/// The table, or a line that says why there is none.
+/// Returns the table, or a line that says why it was skipped.
 fn whole(workspace: &Workspace, options: &Options) -> Result<String> {
     let package = corpus::search_package(workspace, PACKAGE)?;
     let tree = match corpus::fetch(workspace, &package)? {
@@ -84,7 +84,7 @@ fn whole(workspace: &Workspace, options: &Options) -> Result<String> {
     let version = docent.version(workspace)?;
     eprintln!("asking {version} {} questions", options.queries);
     let mut python = Command::new("python3");
-    // Nothing is to be written into the repository.
+    // Write nothing into the repository.
     python.arg("-B").arg(workspace.root.join(SCRIPT));
     python.arg("--docent").arg(docent.program()).arg("--tree").arg(&tree);
     python.args(["--package", &format!("{}=={}", package.name, package.version)]);
@@ -94,7 +94,7 @@ fn whole(workspace: &Workspace, options: &Options) -> Result<String> {
     Ok(format!("- version: {version}\n\n{}", table(line)?))
 }
 
-/// The figures of a line of JSON as a table of one row.
+/// Formats the figures of a JSON line as a table with one row.
 fn table(line: &str) -> Result<String> {
     let figures: Map<String, Value> =
         serde_json::from_str(line).with_context(|| format!("{SCRIPT} printed {line:?}"))?;

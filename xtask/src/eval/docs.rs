@@ -1,5 +1,5 @@
-//! Search in documentation: the ranking in the lab, and docent as a whole, from the pages to the answers on its standard
-//! output, beside plain BM25. The whole is asked by tests/eval/docs.py.
+//! Documentation search: the ranking in the lab, and docent end to end, from the pages to the answers on its standard
+//! output, compared with plain BM25. tests/eval/docs.py asks docent the questions.
 
 use super::heading;
 use crate::{
@@ -20,25 +20,25 @@ use std::{
     time::Duration,
 };
 
-/// The manual whose pages are asked for.
+/// The manual whose pages are searched.
 pub(crate) const MANUAL: &str = "postgresql-doc-15";
 const SCRIPT: &str = "tests/eval/docs.py";
 const QUERIES: u32 = 1000;
 const LIMIT: Duration = Duration::from_hours(1);
 
-/// Which parts, and of which docent.
+/// Options of `cargo xtask eval docs`.
 #[derive(Debug, clap::Args)]
 #[group(id = "docs")]
 pub(crate) struct Options {
     #[command(flatten)]
     lab: lab::Options,
-    /// The parts to evaluate
+    /// Evaluate these parts
     #[arg(long, value_enum, value_delimiter = ',', default_value = "lab,whole")]
     only: Vec<Part>,
-    /// How many terms of the manual's index the whole is asked in the first rows
+    /// Ask this many terms of the manual's index end to end, for the first rows
     #[arg(long, default_value_t = QUERIES)]
     queries: u32,
-    /// The docent to evaluate as a whole; left out, this workspace's is built
+    /// Evaluate this docent binary [default: build this workspace's]
     #[arg(long, visible_alias = "bin")]
     docent: Option<PathBuf>,
 }
@@ -47,11 +47,11 @@ pub(crate) struct Options {
 enum Part {
     /// The ranking, on the terms of the manual's index
     Lab,
-    /// docent as a whole, on these terms and on questions
+    /// docent end to end, on these terms and on questions
     Whole,
 }
 
-/// Evaluates and prints. It has no wrong rows: figures are held against the targets by people.
+/// Evaluates and prints. No row counts as wrong: people compare the figures with the targets.
 pub(super) fn evaluate(workspace: &Workspace, options: &Options) -> Result<bool> {
     heading()?;
     if options.only.contains(&Part::Lab) {
@@ -59,12 +59,12 @@ pub(super) fn evaluate(workspace: &Workspace, options: &Options) -> Result<bool>
     }
     if options.only.contains(&Part::Whole) {
         let text = whole(workspace, options)?;
-        write!(std::io::stdout(), "\n### The whole of docent\n\n{text}")?;
+        write!(std::io::stdout(), "\n### docent end to end\n\n{text}")?;
     }
     Ok(true)
 }
 
-/// The tables, or a line that says why there are none.
+/// Returns the tables, or a line that says why they were skipped.
 fn whole(workspace: &Workspace, options: &Options) -> Result<String> {
     let (set, tree) = match corpus::search_set(workspace, MANUAL)? {
         (set, Fetched::Tree(tree)) => (set, tree),
@@ -76,7 +76,7 @@ fn whole(workspace: &Workspace, options: &Options) -> Result<String> {
     let version = docent.version(workspace)?;
     eprintln!("asking {version}");
     let mut python = Command::new("python3");
-    // Nothing is to be written into the repository.
+    // Write nothing into the repository.
     python.arg("-B").arg(workspace.root.join(SCRIPT));
     python.arg("--docent").arg(docent.program()).arg("--manual").arg(tree.join(&set.folder));
     python.arg("--questions").arg(workspace.root.join(QUESTIONS));
@@ -86,17 +86,17 @@ fn whole(workspace: &Workspace, options: &Options) -> Result<String> {
     Ok(format!("- version: {version}\n- manual: {}\n{figures}", set.package))
 }
 
-/// What the script found out.
+/// The script's results.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Figures {
     rows: Vec<Row>,
-    /// All terms of the printed index that are asked.
+    /// The number of terms of the printed index that are asked.
     terms: u32,
     unanswerable: u32,
     unanswerable_without_hit: f64,
     answerable_with_hit: f64,
-    /// What `docent docs sync` complained of.
+    /// The error of `docent docs sync`.
     sync_problem: Option<String>,
     sync_seconds: f64,
     query_ms_p50: f64,
@@ -117,7 +117,7 @@ struct Row {
 }
 
 impl Figures {
-    /// From a line of JSON.
+    /// Parses a line of JSON.
     fn parse(line: &str) -> Result<Self> {
         serde_json::from_str(line).with_context(|| format!("{SCRIPT} printed {line:?}"))
     }
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_figures_is_shown() {
+    fn output_without_figures_is_shown() {
         let mut lacking = figures();
         lacking.as_object_mut().unwrap().remove("rows");
         for line in ["", "Traceback", "[]", "{}", &lacking.to_string()] {
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Finds the page that the first word of a question names, and is sure of it; it has nothing to sync.
+    /// A fake docent: finds the page named by the first word of a question with a high score, and fails to sync.
     const FAKE: &str = r#"
 import json, sys
 if sys.argv[1] == "docs":
@@ -294,7 +294,7 @@ for line in sys.stdin:
     }
 
     #[test]
-    fn the_questions_are_of_every_kind_and_asked_once() {
+    fn the_questions_are_of_every_kind_and_unique() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let text = fs::read(root.join(QUESTIONS)).unwrap();
         let all: Vec<Asked> = serde_json::from_slice(&text).unwrap();

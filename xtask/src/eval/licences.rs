@@ -1,5 +1,5 @@
-//! Licences of real packages, beside what a person read in their licence files. Each package is analysed twice: as it
-//! is, and with its licence files alone, where no manifest can tell.
+//! Licenses of real packages, compared with what a person read in their license files. Each package is analyzed twice:
+//! as it is, and with only its license files, so that no manifest states the license.
 
 use super::{Context, Page, data};
 use crate::{
@@ -20,11 +20,11 @@ struct Expectations {
 #[serde(deny_unknown_fields)]
 struct Licence {
     package: Package,
-    /// The SPDX expression that holds for the package.
+    /// The package's SPDX expression.
     expected: String,
-    /// Its licence files.
+    /// Its license files.
     files: Vec<String>,
-    /// What may be read from these files alone, where that is not the same.
+    /// The expression expected from these files alone, if different.
     #[serde(default)]
     by_text: Vec<String>,
 }
@@ -33,7 +33,7 @@ pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
     let expectations: Expectations =
         corpus::expectations(context.workspace, &data("licences.toml"))?;
     page.line("\n### Licences");
-    page.table(&["package", "expected", "found", "by its text alone"]);
+    page.table(&["package", "expected", "found", "from text only"]);
     let (mut all, mut wholes, mut texts) = (0, 0, 0);
     for licence in &expectations.licence {
         let Some(tree) = context.tree(&licence.package, page)? else { continue };
@@ -54,7 +54,7 @@ pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
             whole_right && text_right,
         );
     }
-    page.line(&format!("\nRight of {all}: {wholes} as they are, {texts} by their text alone."));
+    page.line(&format!("\nCorrect out of {all}: {wholes} as they are, {texts} from text only."));
     Ok(())
 }
 
@@ -63,7 +63,7 @@ fn found(context: &Context<'_>, tree: &Path) -> Result<Option<String>> {
     Ok(report["presence"]["licenceId"].as_str().map(str::to_owned))
 }
 
-/// What the licence files tell in a folder without anything else.
+/// Returns the license that docent finds in a folder with only the license files.
 fn by_text(context: &Context<'_>, tree: &Path, files: &[String]) -> Result<Option<String>> {
     let folder = tempfile::tempdir()?;
     for file in files {
@@ -73,7 +73,7 @@ fn by_text(context: &Context<'_>, tree: &Path, files: &[String]) -> Result<Optio
     found(context, folder.path())
 }
 
-/// Whether two expressions offer the same choice, in whatever order.
+/// Whether two expressions offer the same choices, in any order.
 fn same(one: &str, other: &str) -> bool {
     let choices = |expression: &str| {
         let plain = expression.trim().trim_start_matches('(').trim_end_matches(')').to_owned();

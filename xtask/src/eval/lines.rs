@@ -1,4 +1,4 @@
-//! Lines of each language, beside those that the tokei binary counts in the same tree.
+//! Line counts per language, compared with those of the tokei binary for the same tree.
 
 use super::{Context, Page, data};
 use crate::{
@@ -21,12 +21,12 @@ struct Expectations {
 #[serde(deny_unknown_fields)]
 struct Tree {
     package: Package,
-    /// Where docent is meant to differ.
+    /// Intended differences.
     #[serde(default)]
     differs: Vec<Difference>,
 }
 
-/// A language in which docent is meant to find something else than tokei does.
+/// A language for which docent intentionally differs from tokei.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Difference {
@@ -55,7 +55,7 @@ pub(super) fn evaluate(context: &Context<'_>, tokei: &Tokei, page: &mut Page) ->
         }
         for difference in &tree.differs {
             page.line(&format!(
-                "\n{} is meant to differ: {}",
+                "\n{} differs intentionally: {}",
                 difference.language, difference.reason
             ));
         }
@@ -63,7 +63,7 @@ pub(super) fn evaluate(context: &Context<'_>, tokei: &Tokei, page: &mut Page) ->
     Ok(())
 }
 
-/// Lines of every language of a report.
+/// Reads the line counts per language from a report.
 fn languages(report: &Value) -> Result<BTreeMap<String, Lines>> {
     let languages = report["languages"].as_array().context("the report has no languages")?;
     let named = languages.iter().filter_map(|language| {
@@ -72,7 +72,7 @@ fn languages(report: &Value) -> Result<BTreeMap<String, Lines>> {
     Ok(named.collect())
 }
 
-/// One language as both see it.
+/// One language's counts by docent and by tokei.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     language: String,
@@ -91,7 +91,7 @@ fn compare(
         let ours = ours.get(language).copied();
         let theirs = theirs.get(language).map(|counted| counted.lines);
         let meant = differs.iter().find(|difference| difference.language == *language);
-        // A language without a line is as good as none: the one lists it, the other does not.
+        // One program lists languages without lines and the other doesn't, so they are equal.
         let expected = meant.map_or(theirs.unwrap_or_default(), |difference| difference.lines);
         let right = ours.unwrap_or_default() == expected;
         Row { language: language.clone(), ours, theirs, right }

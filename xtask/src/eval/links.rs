@@ -1,4 +1,4 @@
-//! Broken links of real documentation, beside those that a person found and looked at one by one.
+//! Broken links in real documentation, compared with those that a person found and checked one by one.
 
 use super::{Context, Page, data};
 use crate::{
@@ -21,12 +21,12 @@ struct Tree {
     package: Package,
     #[serde(default)]
     broken: Vec<Link>,
-    /// Links of which one may say either.
+    /// Links that may count as broken or not.
     #[serde(default)]
     either: Vec<Disputed>,
 }
 
-/// A link that leads nowhere.
+/// A broken link.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Link {
@@ -36,13 +36,13 @@ struct Link {
     problem: String,
 }
 
-/// Links that may be called broken or not.
+/// Links that may count as broken or not.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Disputed {
-    /// As written; with `*` at its end, every target that starts so.
+    /// The target as written; with a trailing `*`, every target with this prefix.
     target: String,
-    /// Why both can be said.
+    /// Why it is disputed.
     reason: String,
 }
 
@@ -58,9 +58,9 @@ impl Disputed {
 pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
     let expectations: Expectations = corpus::expectations(context.workspace, &data("links.toml"))?;
     page.line(
-        "\n### Broken links\n\nA target that a document names more than once may be told once.",
+        "\n### Broken links\n\nA target that a document names more than once may be reported once.",
     );
-    page.table(&["tree", "checked", "broken", "found", "told wrong", "missed", "invented"]);
+    page.table(&["tree", "checked", "broken", "found", "misreported", "missed", "false"]);
     let mut notes = Vec::new();
     for tree in &expectations.tree {
         let Some(folder) = context.tree(&tree.package, page)? else { continue };
@@ -83,7 +83,7 @@ pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
         notes.extend(judged.notes.iter().map(|note| format!("- {}: {note}", tree.package.name)));
         let disputes = tree.either.iter();
         notes.extend(disputes.map(|it| {
-            format!("- {}: `{}` may be called either: {}", tree.package.name, it.target, it.reason)
+            format!("- {}: `{}` is disputed: {}", tree.package.name, it.target, it.reason)
         }));
     }
     page.line("");
@@ -107,35 +107,35 @@ fn broken(report: &Value) -> Result<Vec<Link>> {
         .collect())
 }
 
-/// How the links that were found compare with those that are there.
+/// A comparison of the found links with the expected ones.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Judged {
-    /// In the right document.
+    /// Links found in the right document.
     found: usize,
-    /// Of them, those with another line or another problem than is there.
+    /// Found links with the wrong line or problem.
     told_wrong: usize,
     missed: usize,
     invented: usize,
-    /// One line for each that is wrong in some way.
+    /// One line for each error.
     notes: Vec<String>,
 }
 
 fn judge(expected: &[Link], mut found: Vec<Link>, either: &[Disputed]) -> Judged {
     let mut judged = Judged::default();
-    // Those that are told with their line come first, so that one told with another line can't take their place.
+    // Links with the right line come first, so that one with another line can't take their place.
     let mut left = Vec::new();
     let all = found.clone();
     for link in expected {
         match take(&mut found, |other| at_line(other, link)) {
-            Some(told) => judged.take(link, &told),
+            Some(reported) => judged.take(link, &reported),
             None => left.push(link),
         }
     }
     for link in left {
-        if let Some(told) = take(&mut found, |other| at_place(other, link)) {
-            judged.take(link, &told);
+        if let Some(reported) = take(&mut found, |other| at_place(other, link)) {
+            judged.take(link, &reported);
         } else if all.iter().any(|other| at_place(other, link)) {
-            // Whoever follows up the one that is told comes by the others.
+            // One report is enough to find the others.
             judged.found += 1;
         } else {
             judged.missed += 1;
@@ -150,16 +150,16 @@ fn judge(expected: &[Link], mut found: Vec<Link>, either: &[Disputed]) -> Judged
 }
 
 impl Judged {
-    /// Notes a link that was found, told as it may be.
-    fn take(&mut self, link: &Link, told: &Link) {
+    /// Records a found link and how it was reported.
+    fn take(&mut self, link: &Link, reported: &Link) {
         self.found += 1;
-        if told == link {
+        if reported == link {
             return;
         }
         self.told_wrong += 1;
         self.notes.push(format!(
-            "{}: {} is told as {} in line {}, and is {} in line {}",
-            link.path, link.target, told.problem, told.line, link.problem, link.line
+            "{}: {} is reported as {} in line {}, expected {} in line {}",
+            link.path, link.target, reported.problem, reported.line, link.problem, link.line
         ));
     }
 }
@@ -172,7 +172,7 @@ fn at_line(one: &Link, other: &Link) -> bool {
     at_place(one, other) && one.line == other.line
 }
 
-/// Takes the first one that suits out of the list.
+/// Removes and returns the first matching link.
 fn take(links: &mut Vec<Link>, suits: impl Fn(&Link) -> bool) -> Option<Link> {
     let at = links.iter().position(suits)?;
     Some(links.remove(at))
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_read_from_a_report() {
+    fn links_are_parsed_from_a_report() {
         let found = json!({"path": "a.md", "line": 3, "target": "b.md", "problem": "missing-file", "suggestion": null});
         let report = json!({"links": {"broken": [found]}});
         assert_eq!(broken(&report).unwrap(), [link(3, "b.md")]);

@@ -1,5 +1,5 @@
-//! `cargo xtask eval`: what docent finds in real trees beside what other programs and people found there, printed as one
-//! Markdown page. What people found is data under tests/real.
+//! `cargo xtask eval`: compares docent's findings in real trees with those of other programs and of people, and prints
+//! one Markdown page. The human judgments are data under tests/real.
 
 mod code;
 pub(crate) mod docs;
@@ -23,47 +23,47 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What to evaluate.
+/// The suite to evaluate.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Evaluation {
-    /// The repository suite: lines by tokei, licences and broken links by hand
+    /// Evaluate repository analysis: lines against tokei, licenses and broken links against human judgments
     Repo(Options),
-    /// Search in code: each definition by the doc comment that was taken from it, in the lab and by the whole of docent
+    /// Evaluate code search: find each definition by the doc comment removed from it, in the lab and end to end
     Code(code::Options),
-    /// Search in documentation: the pages of a manual by the terms of its printed index and by questions, in the lab and by
-    /// the whole of docent
+    /// Evaluate documentation search: find a manual's pages by terms of its printed index and by questions, in the lab
+    /// and end to end
     Docs(docs::Options),
 }
 
-/// Which parts, and of which docent.
+/// Options of `cargo xtask eval repo`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// The parts to evaluate
+    /// Evaluate these parts
     #[arg(long, value_enum, value_delimiter = ',', default_value = "lines,licences,links")]
     only: Vec<Part>,
-    /// The docent to evaluate; left out, this workspace's is built
+    /// Evaluate this docent binary [default: build this workspace's]
     #[arg(long)]
     docent: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Lines of each language, as tokei counts them
+    /// Lines per language, compared with tokei
     Lines,
-    /// Licences, as people read them
+    /// Licenses, compared with human judgments
     Licences,
-    /// Broken links, as people found them
+    /// Broken links, compared with human judgments
     Links,
 }
 
-/// What the parts share.
+/// State shared by the parts.
 struct Context<'a> {
     workspace: &'a Workspace,
     docent: Docent,
 }
 
 impl Context<'_> {
-    /// The files of a package, or nothing where its registry is away, which the page then says.
+    /// Fetches a package; if it is unavailable, notes that on the page and returns `None`.
     fn tree(&self, package: &Package, page: &mut Page) -> Result<Option<PathBuf>> {
         eprintln!("{package}");
         match corpus::fetch(self.workspace, package)? {
@@ -76,7 +76,7 @@ impl Context<'_> {
     }
 }
 
-/// What is printed, and how many of its rows are right.
+/// The printed page and the number of correct rows.
 #[derive(Debug, Default)]
 struct Page {
     text: String,
@@ -89,7 +89,7 @@ impl Page {
         writeln!(self.text, "{line}").ok();
     }
 
-    /// A row of a table; its last cell says whether it is right.
+    /// Writes a table row; the last cell says whether it is correct.
     fn row(&mut self, cells: &[&str], right: bool) {
         self.count(right);
         let verdict = if right { "right" } else { "**wrong**" };
@@ -109,14 +109,14 @@ impl Page {
         self.line(&format!("skipped: {}", reason.replace('\n', " ")));
     }
 
-    /// A table's opening, with the column of verdicts added.
+    /// Starts a table, with an extra column for the verdicts.
     fn table(&mut self, columns: &[&str]) {
         self.line(&format!("\n| {} | |", columns.join(" | ")));
         self.line(&format!("|{}", "---|".repeat(columns.len() + 1)));
     }
 }
 
-/// Evaluates and prints; true when everything was right.
+/// Evaluates and prints; true when all rows are correct.
 pub(crate) fn run(workspace: &Workspace, evaluation: &Evaluation) -> Result<bool> {
     let options = match evaluation {
         Evaluation::Repo(options) => options,
@@ -146,7 +146,7 @@ pub(crate) fn run(workspace: &Workspace, evaluation: &Evaluation) -> Result<bool
     Ok(page.counts.failed == 0)
 }
 
-/// What a page about search begins with.
+/// Prints the first lines of a page about search.
 fn heading() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     println!("- date: {}", machine::now()?);
@@ -155,7 +155,7 @@ fn heading() -> Result<()> {
     Ok(())
 }
 
-/// A path inside the repository of expectations.
+/// Returns the path of a file of expectations.
 fn data(file: &str) -> String {
     Path::new("tests/real").join(file).display().to_string()
 }

@@ -1,4 +1,4 @@
-//! How much processor time each target has had, in a file beside the targets: it grows over many runs and machines.
+//! The CPU time spent on each target, kept in a file next to the targets and added up over many runs and machines.
 
 use super::target::Target;
 use anyhow::{Context, Result};
@@ -8,7 +8,7 @@ const HEAD: &str = "\
 # Seconds of processor time that each target has had; `cargo xtask fuzz` adds to them.
 ";
 
-/// The file, and what is in it.
+/// The file and its contents.
 #[derive(Debug)]
 pub(super) struct Ledger {
     path: PathBuf,
@@ -16,7 +16,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// One that is not there is empty.
+    /// Reads the file; a missing file is an empty ledger.
     pub(super) fn read(path: PathBuf) -> Result<Self> {
         let text = match fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -31,9 +31,9 @@ impl Ledger {
         Duration::from_secs(self.seconds.get(target).copied().unwrap_or(0))
     }
 
-    /// Writes down that a target has had more; gives back what it has had in all.
+    /// Adds CPU time to a target and saves the file; returns the target's total.
     pub(super) fn add(&mut self, target: &str, used: Duration) -> Result<Duration> {
-        // On a busy machine the last second of a target is never used in full, and would be run over and over.
+        // On a busy machine the last second is never used in full, and would be run again and again.
         *self.seconds.entry(target.to_owned()).or_default() += used.as_secs().max(1);
         let mut text = HEAD.to_owned();
         for (name, seconds) in &self.seconds {
@@ -44,7 +44,7 @@ impl Ledger {
         Ok(self.had(target))
     }
 
-    /// Leaves out targets that are gone.
+    /// Removes targets that no longer exist.
     pub(super) fn forget_all_but(&mut self, targets: &[Target]) {
         self.seconds.retain(|name, _| targets.iter().any(|target| target.name == *name));
     }
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_ledger_is_named() {
+    fn an_invalid_ledger_is_named_in_the_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("time.toml");
         fs::write(&path, "frames = 'long'").unwrap();

@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz`: gives each fuzz target its share of processor time, and writes down what it has had in all.
+//! `cargo xtask fuzz`: runs each fuzz target for its share of CPU time and records the totals.
 
 mod ledger;
 mod target;
@@ -22,37 +22,37 @@ use std::{
 };
 use target::Target;
 
-/// The longest that one process runs: an interrupted chore loses no more than this of what it has done.
+/// The longest run of one process, and so the most work lost on an interruption.
 const SLICE: Duration = Duration::from_mins(3);
 /// libFuzzer counts in whole seconds.
 const SHORTEST: Duration = Duration::from_secs(1);
 const BUILD_LIMIT: Duration = Duration::from_hours(2);
 const DISTIL_LIMIT: Duration = Duration::from_mins(30);
 
-/// Which targets, and for how long.
+/// Options of `cargo xtask fuzz`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// The targets; all, unless some are named
+    /// Run only these targets
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// Processor time that each is to have had in all, earlier runs included
+    /// Total CPU time per target, earlier runs included
     #[arg(long, default_value_t = 24.0)]
     minutes: f64,
-    /// How many run at a time
+    /// Run this many targets at a time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Print what each has had, and run nothing
+    /// Print the CPU time of each target without running any
     #[arg(long)]
     list: bool,
-    /// Pack the fewest inputs that reach all that was reached into fuzz/corpus/TARGET.tar.gz, and run nothing
+    /// Minimize the corpora and pack them into fuzz/corpus/TARGET.tar.gz without running any target
     #[arg(long)]
     distil: bool,
 }
 
-/// Where things are.
+/// Paths used by the fuzzing task.
 struct Places {
     fuzz: PathBuf,
-    /// Of the build, and of what it finds.
+    /// The folder of the builds and their findings.
     target: PathBuf,
 }
 
@@ -65,17 +65,17 @@ impl Places {
         self.target.join(triple()).join("release").join(&target.name)
     }
 
-    /// What somebody has written.
+    /// The folder of the hand-written seeds.
     fn seeds(&self, target: &Target) -> PathBuf {
         self.fuzz.join("corpus").join(&target.name)
     }
 
-    /// What runs have added to it, packed: it is many small files.
+    /// The archive of the inputs added by runs.
     fn packed(&self, target: &Target) -> PathBuf {
         self.fuzz.join("corpus").join(format!("{}.tar.gz", target.name))
     }
 
-    /// The same unpacked, with what runs on this machine have added since.
+    /// The archive unpacked, with the inputs added on this machine since.
     fn found(&self, target: &Target) -> Result<PathBuf> {
         let (found, packed) = (self.target.join("corpus").join(&target.name), self.packed(target));
         if !found.exists() {
@@ -87,7 +87,7 @@ impl Places {
         Ok(found)
     }
 
-    /// What made a target fail.
+    /// The folder of inputs that made a target fail.
     fn artifacts(&self) -> PathBuf {
         self.target.join("artifacts")
     }
@@ -97,11 +97,11 @@ fn triple() -> String {
     format!("{}-unknown-linux-gnu", std::env::consts::ARCH)
 }
 
-/// Runs what is short of its time; true when no target failed.
+/// Runs the targets that have not had their CPU time; true when none failed.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
-    ensure!(options.minutes > 0.0 && options.jobs > 0, "fuzzing needs some minutes and a job");
+    ensure!(options.minutes > 0.0 && options.jobs > 0, "--minutes and --jobs must be positive");
     let goal = Duration::try_from_secs_f64(options.minutes * 60.0)
-        .context("that many minutes can't be counted")?;
+        .context("--minutes is out of range")?;
     let places = Places::of(workspace);
     let manifest = fs::read_to_string(places.fuzz.join("Cargo.toml")).context("fuzz/Cargo.toml")?;
     let all = target::chosen(&manifest, &[])?;
@@ -136,9 +136,9 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     })
 }
 
-/// Builds all targets at once: a build for some of them has other features, and compiles everything anew. Without a
-/// sanitizer, because these parsers are safe Rust, in which faults are panics, hangs and memory that grows, and without
-/// one twice as much is tried in the same time.
+/// Builds all targets at once, because building only some has other features and recompiles everything. Builds without
+/// a sanitizer: these parsers are safe Rust, where bugs are panics, hangs and memory growth, and fuzzing is twice as
+/// fast.
 fn build(workspace: &Workspace, places: &Places, all: &[Target]) -> Result<()> {
     let features: BTreeSet<&str> = all.iter().flat_map(Target::features).collect();
     let features = features.into_iter().collect::<Vec<_>>().join(",");
@@ -146,13 +146,13 @@ fn build(workspace: &Workspace, places: &Places, all: &[Target]) -> Result<()> {
     command.args(["run", "nightly"]).arg(install::cargo_fuzz(workspace)?).args(["fuzz", "build"]);
     command.args(["--sanitizer", "none", "--target", &triple(), "--features", &features]);
     command.arg("--fuzz-dir").arg(&places.fuzz).arg("--target-dir").arg(&places.target);
-    // What cargo tells its own programs would choose the toolchain that runs this one.
+    // These variables, set by cargo for this process, would select the toolchain that runs it.
     command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
     process::run(&mut command, BUILD_LIMIT, Output::Shown)?.or_fail("cargo fuzz build")?;
     Ok(())
 }
 
-/// What several workers share.
+/// State shared by the workers.
 struct Shift<'a> {
     places: &'a Places,
     goal: Duration,
@@ -160,7 +160,7 @@ struct Shift<'a> {
 }
 
 struct State {
-    /// Those that nobody runs just now.
+    /// Targets that no worker is running.
     free: Vec<Target>,
     ledger: Ledger,
     failed: Vec<String>,
@@ -171,7 +171,7 @@ impl State {
         Self { free, ledger, failed: Vec::new() }
     }
 
-    /// The one that has had least, where it is short of the goal, and what it is short of.
+    /// Takes the target with the most missing CPU time; returns it with that time.
     fn take(&mut self, goal: Duration) -> Option<(Target, Duration)> {
         let short = |target: &Target| goal.saturating_sub(self.ledger.had(&target.name));
         let (at, left) = (0..self.free.len())
@@ -186,7 +186,7 @@ impl Shift<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs one target after the other until none is short of its time.
+    /// Runs targets until none is missing CPU time.
     fn work(&self) -> Result<()> {
         loop {
             let Some((target, left)) = self.state().take(self.goal) else { return Ok(()) };
@@ -198,14 +198,14 @@ impl Shift<'_> {
                     state.free.push(target);
                 }
                 Err(problem) => {
-                    eprintln!("{} failed, and is not run again: {problem:#}", target.name);
+                    eprintln!("{} failed and will not run again: {problem:#}", target.name);
                     self.state().failed.push(target.name);
                 }
             }
         }
     }
 
-    /// One process; gives back the processor time that it used.
+    /// Runs one process; returns the CPU time it used.
     fn slice(&self, target: &Target, wall: Duration) -> Result<Duration> {
         let (found, artifacts) = (self.places.found(target)?, self.places.artifacts());
         fs::create_dir_all(&artifacts)?;
@@ -218,7 +218,7 @@ impl Shift<'_> {
     }
 }
 
-/// Packs what adds to the seeds.
+/// Packs the inputs that add coverage to the seeds.
 fn distil(places: &Places, target: &Target) -> Result<()> {
     let (seeds, found) = (places.seeds(target), places.found(target)?);
     let fresh = tempfile::tempdir_in(&places.target)?;
@@ -229,11 +229,11 @@ fn distil(places: &Places, target: &Target) -> Result<()> {
         fs::copy(entry.path(), fresh.path().join(entry.file_name()))?;
     }
     let mut command = Command::new(places.binary(target));
-    // Edges alone: how often each was passed would keep many times as many inputs.
+    // Count edges only: hit counts would keep many times as many inputs.
     command.args(["-merge=1", "-use_counters=0"]).arg(fresh.path()).arg(&found);
     process::run(&mut command, DISTIL_LIMIT, Output::Kept)?.or_fail("the merge")?;
     copies.iter().try_for_each(fs::remove_file)?;
-    // The same inputs make the same file.
+    // The same inputs must give the same file.
     let mut pack = Command::new("tar");
     pack.args(["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"]);
     pack.args(["--use-compress-program=gzip -9n", "-cf"]).arg(places.packed(target));
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_had_least_runs_next() {
+    fn the_target_with_the_least_time_runs_next() {
         let folder = tempfile::tempdir().unwrap();
         let mut ledger = Ledger::read(folder.path().join("time.toml")).unwrap();
         ledger.add("a", Duration::from_secs(50)).unwrap();

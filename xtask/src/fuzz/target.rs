@@ -1,9 +1,9 @@
-//! The targets, as the manifest of `fuzz/` lists them.
+//! The fuzz targets listed in the manifest of `fuzz/`.
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-/// One program that is fed with made-up bytes.
+/// A fuzz target.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Target {
@@ -28,13 +28,13 @@ struct Manifest {
     bin: Vec<Target>,
 }
 
-/// Those that are named, or all of them.
+/// Returns the named targets, or all if none is named.
 pub(super) fn chosen(manifest: &str, names: &[String]) -> Result<Vec<Target>> {
     let Manifest { mut bin } = toml::from_str(manifest).context("reading fuzz/Cargo.toml")?;
     if let Some(unknown) = names.iter().find(|name| bin.iter().all(|target| target.name != **name))
     {
         let known: Vec<&str> = bin.iter().map(|target| target.name.as_str()).collect();
-        bail!("there is no target `{unknown}`; the targets are {}", known.join(", "));
+        bail!("unknown target `{unknown}`; expected one of: {}", known.join(", "));
     }
     bin.retain(|target| names.is_empty() || names.contains(&target.name));
     Ok(bin)

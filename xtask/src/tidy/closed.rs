@@ -1,5 +1,5 @@
-//! Crates that tools are made of open no file, no socket and no program by themselves: clippy refuses it, by a list that
-//! each of them has.
+//! Crates that implement tools must not open files or sockets or start programs themselves: each has a list of
+//! disallowed methods that clippy enforces.
 
 use anyhow::{Context, Result};
 use std::{
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The crates, and where one of them may say that it is the guard.
+/// The crates, and their files that may allow these methods because they are the guard.
 const CLOSED: [(&str, &[&str]); 7] = [
     (
         "suites",
@@ -28,7 +28,7 @@ const CLOSED: [(&str, &[&str]); 7] = [
     ("auth", &[]),
 ];
 
-/// What the list names at least.
+/// Methods that every list must contain.
 const NAMED: [&str; 24] = [
     "std::fs::read",
     "std::fs::write",
@@ -56,7 +56,7 @@ const NAMED: [&str; 24] = [
     "std::process::Command::new",
 ];
 
-/// Every crate without the list, and every place that gets round it.
+/// Reports crates without the list and files that bypass it.
 pub(super) fn check(root: &Path) -> Result<Vec<String>> {
     let mut breaches = Vec::new();
     let mut first: Option<String> = None;
@@ -65,11 +65,11 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
         let list = fs::read_to_string(folder.join("clippy.toml")).unwrap_or_default();
         for method in NAMED {
             if !list.contains(&format!("\"{method}\"")) {
-                breaches.push(format!("crates/{name}/clippy.toml doesn't refuse {method}"));
+                breaches.push(format!("crates/{name}/clippy.toml doesn't disallow {method}"));
             }
         }
         if first.get_or_insert_with(|| list.clone()) != &list {
-            breaches.push(format!("crates/{name}/clippy.toml differs from that of its like"));
+            breaches.push(format!("crates/{name}/clippy.toml differs from the other crates' lists"));
         }
         for file in sources(&folder.join("src"))? {
             let text = fs::read_to_string(&file)?;
@@ -77,14 +77,14 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
             let is_guard = guards.iter().any(|guard| inside == Path::new(guard));
             if !is_guard && gets_round(&text) {
                 let shown = file.strip_prefix(root).unwrap_or(&file).display();
-                breaches.push(format!("{shown} gets round the list of methods that are refused"));
+                breaches.push(format!("{shown} bypasses the list of disallowed methods"));
             }
         }
     }
     Ok(breaches)
 }
 
-/// Whether a source turns the lint off for more than its tests.
+/// Whether a source file turns the lint off outside its tests.
 fn gets_round(text: &str) -> bool {
     text.lines().any(|line| line.contains("disallowed_methods") && !line.contains("cfg_attr(test,"))
 }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_tests_get_round() {
+    fn only_tests_may_bypass_the_list() {
         for (line, want) in [
             ("#![cfg_attr(test, expect(clippy::disallowed_methods, reason = \"\"))]", false),
             ("#[expect(clippy::disallowed_methods, reason = \"\")]", true),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_without_the_list_is_a_breach() {
+    fn a_crate_without_the_list_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         for (name, _) in CLOSED {
             fs::create_dir_all(folder.path().join("crates").join(name).join("src")).unwrap();

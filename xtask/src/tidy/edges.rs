@@ -1,10 +1,10 @@
-//! Which crate may depend on which: the layers of the workspace, read from `cargo metadata`.
+//! Which crate may depend on which: checks the workspace's layers with `cargo metadata`.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A crate of the workspace, and those that it may be built from.
+/// Each crate of the workspace, and the crates it may depend on.
 const ALLOWED: [(&str, &[&str]); 27] = [
     ("docent-files", &[]),
     ("docent-wire", &[]),
@@ -98,7 +98,7 @@ const LIBRARIES: &[&str] = &[
 const TESTKIT: &str = "docent-testkit";
 const TESTENV: &str = "docent-testenv";
 
-/// Crates from outside that only some of ours may use: (crate, who may, what to do instead).
+/// Which of our crates may use an external crate.
 enum Outside {
     NotIn(&'static str),
     OnlyIn(&'static [&'static str]),
@@ -110,7 +110,7 @@ const OUTSIDE: [(&str, Outside, &str); 3] = [
     ("anyhow", Outside::OnlyIn(&["docent", "xtask"]), "a library's errors are thiserror enums"),
 ];
 
-/// Every dependency that the layers don't allow.
+/// Reports every dependency that the layers don't allow.
 pub(super) fn check(metadata: &Value) -> Result<Vec<String>> {
     let packages = metadata["packages"].as_array().context("cargo metadata has no packages")?;
     let name = |value: &Value| value["name"].as_str().unwrap_or_default().to_owned();
@@ -138,7 +138,7 @@ fn inside(from: &str, to: &str, for_tests: bool) -> Option<String> {
     }
     let Some((_, allowed)) = ALLOWED.iter().find(|(name, _)| *name == from) else {
         return Some(format!(
-            "{from}: this crate has no place in the layers of xtask/src/tidy/edges.rs"
+            "{from}: this crate is missing in the layers of xtask/src/tidy/edges.rs"
         ));
     };
     if allowed.contains(&to) {
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Breaches of a workspace with every crate, in which `from` depends on `to`.
+    /// Checks a workspace with every crate, in which `from` depends on `to`.
     fn breaches(from: &str, to: &str, kind: Option<&str>) -> Vec<String> {
         let packages: Vec<Value> = ALLOWED
             .iter()
@@ -207,11 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_without_a_place_is_named() {
+    fn a_crate_without_a_layer_is_reported() {
         let metadata = json!({"packages": [
             {"name": "docent-tool", "dependencies": []},
             {"name": "docent-extra", "dependencies": [{"name": "docent-tool", "kind": null}]},
         ]});
-        assert!(check(&metadata).unwrap()[0].starts_with("docent-extra: this crate has no place"));
+        assert!(check(&metadata).unwrap()[0].starts_with("docent-extra: this crate is missing"));
     }
 }
