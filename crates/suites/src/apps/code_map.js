@@ -1,5 +1,5 @@
-// What `outline` and `analyze_code` answer of a file or folder, and the way from there to what it holds, what it
-// needs and who needs it.
+// Shows the results of `outline` and `analyze_code` for a file or folder, with links to its contents, imports and
+// dependents.
 
 const LENSES = {
   outline: 'Definitions', dependencies: 'Dependencies', complexity: 'Complexity', patterns: 'Patterns', security: 'Security',
@@ -7,13 +7,13 @@ const LENSES = {
 let here = {path: '.', lens: 'outline'}
 const walked = []
 const crumbs = h('nav.row', {'aria-label': 'Path'})
-const tabs = h('div.row', {role: 'group', 'aria-label': 'What to look at'})
+const tabs = h('div.row', {role: 'group', 'aria-label': 'View'})
 const shown = h('div.results')
 
 const walks = () => Boolean(able.serverTools)
 const same = (one, other) => one.path === other.path && one.lens === other.lens
 
-// Asks for a place under a lens, and shows it.
+// Fetches one view of a path and shows it.
 function go(path, lens = here.lens, back = false) {
   const there = {path: path || '.', lens}
   during(`Reading ${named(there.path)} …`, async (current) => {
@@ -27,7 +27,7 @@ function go(path, lens = here.lens, back = false) {
   })
 }
 
-// A path as a step of the walk.
+// A path as a link.
 function step(path, words = path) {
   return walks() ? h('button.link.mono', {type: 'button', onclick: () => go(path)}, words) : h('code', words)
 }
@@ -72,7 +72,7 @@ function view(found) {
   return null
 }
 
-// A folder that holds nothing but another folder stands for that one.
+// Skips folders that contain only another folder.
 function shared(files, top) {
   const first = files[0]?.path ?? ''
   const next = first.startsWith(top) ? first.indexOf('/', top.length) : -1
@@ -80,7 +80,7 @@ function shared(files, top) {
   return next > 0 && files.length > 1 && files.every((file) => file.path.startsWith(deeper)) ? shared(files, deeper) : top
 }
 
-// Folders below this one by what they define, and then what is defined, as far as it is told.
+// Subfolders by number of definitions, then the definitions, as far as the answer has them.
 function outline({path, files, totalFiles, totalDefinitions, detail}) {
   const top = shared(files, path === '.' || !path ? '' : `${path}/`)
   const parts = new Map()
@@ -114,8 +114,8 @@ function items(all) {
 
 const list = (title, rows, none) => section(title, rows.length ? h('ul.bare', rows.map((row) => h('li.row', row))) : h('p.quiet', none))
 const version = (one) => (one.standard ? pill('standard') : one.version && pill(one.version))
-const circles = (all) => all.length > 0 && section('Circles', h('ul.bare', all.slice(0, 20).map(({path, size}) => h('li.card',
-  h('div.row', pill(`${number(size)} together`, 'warn'), path.map((one, at) => [at > 0 && '→', step(one)]))))))
+const circles = (all) => all.length > 0 && section('Import cycles', h('ul.bare', all.slice(0, 20).map(({path, size}) => h('li.card',
+  h('div.row', pill(`${number(size)} files`, 'warn'), path.map((one, at) => [at > 0 && '→', step(one)]))))))
 
 function ofFile({imports, dependents, cycle}) {
   const files = [...new Set(imports.flatMap((one) => [one.file, ...(one.files ?? [])]).filter(Boolean))]
@@ -123,9 +123,9 @@ function ofFile({imports, dependents, cycle}) {
   const lost = imports.filter((one) => one.local && !one.file && !one.files?.length)
   return [
     h('div.columns',
-      list(`Needed by (${dependents.length})`, dependents.map((one) => [step(one)]), 'No file needs it.'),
-      list(`Needs (${files.length})`, files.map((one) => [step(one)]), 'It needs no file of the project.'),
-      list(`Packages (${packages.size})`, [...packages.values()].map((one) => [one.name, version(one)]), 'It needs no package.')),
+      list(`Imported by (${dependents.length})`, dependents.map((one) => [step(one)]), 'No file imports it.'),
+      list(`Imports (${files.length})`, files.map((one) => [step(one)]), 'It imports no project files.'),
+      list(`Packages (${packages.size})`, [...packages.values()].map((one) => [one.name, version(one)]), 'It imports no packages.')),
     lost.length > 0 && list('Not found', lost.map((one) => [h('code', one.module), h('span.quiet', `line ${one.line}`)])),
     circles(cycle ? [cycle] : []),
   ].filter(Boolean)
@@ -137,13 +137,13 @@ function ofFolder({folder, files, edges, parts, incoming, outgoing, packages, mo
   const neighbours = (all) => all.map((one) => [step(one.path), h('span.quiet', many(one.edges, 'import'))])
   return [
     h('p.quiet', `${many(files, 'file')}, ${many(edges, 'import')} among them`),
-    parts.length > 0 && section('Parts and what they need', h('div.shares', parts.slice(0, 40).map((one) => [
+    parts.length > 0 && section('Imports between parts', h('div.shares', parts.slice(0, 40).map((one) => [
       h('span.row', step(full(one.from), one.from), '→', step(full(one.to), one.to)), bar((100 * one.edges) / most),
       h('span.quiet', number(one.edges))]))),
     h('div.columns',
-      folder && list(`Needed by (${incoming.length})`, neighbours(incoming), 'Nothing outside needs it.'),
-      folder && list(`Needs (${outgoing.length})`, neighbours(outgoing), 'It needs nothing of the project outside.'),
-      list('Needed most', mostNeeded.slice(0, 15).map((one) => [step(one.file), h('span.quiet', many(one.dependents, 'file'))]), 'Nothing.'),
+      folder && list(`Imported by (${incoming.length})`, neighbours(incoming), 'Nothing outside imports it.'),
+      folder && list(`Imports (${outgoing.length})`, neighbours(outgoing), 'It imports nothing else in the project.'),
+      list('Most imported', mostNeeded.slice(0, 15).map((one) => [step(one.file), h('span.quiet', many(one.dependents, 'file'))]), 'Nothing.'),
       list(`Packages (${packages.length})`, packages.slice(0, 30).map((one) => [one.name, version(one),
         h('span.quiet', many(one.files, 'file'))]), 'None.')),
     circles(partCycles), circles(cycles),
@@ -151,8 +151,8 @@ function ofFolder({folder, files, edges, parts, incoming, outgoing, packages, mo
 }
 
 function functions(all, file) {
-  if (!all.length) return h('p.quiet', 'There are no functions.')
-  return section('Hardest to follow', table(['function', 'grade', 'cognitive', 'cyclomatic', 'nesting', 'lines'],
+  if (!all.length) return h('p.quiet', 'No functions.')
+  return section('Most complex functions', table(['function', 'grade', 'cognitive', 'cyclomatic', 'nesting', 'lines'],
     [...all].sort((one, other) => other.cognitive - one.cognitive).slice(0, 100).map((one) => [
       [h('strong', one.name), h('div', one.file && one.file !== file ? step(one.file, `${one.file}:${one.line}`) : `line ${one.line}`)],
       severity(one.grade), one.cognitive, one.cyclomatic, one.nesting, one.length])))
@@ -165,7 +165,7 @@ function findings({findings = [], patterns = [], total}) {
   const designs = patterns.map((one) => h('li.card', h('div.row', pill(one.sort, one.sort === 'smell' ? 'warn' : ''), h('strong', one.name), where(one)),
     h('p', one.message), one.fix && h('p.quiet', one.fix)))
   const all = [...rules, ...designs]
-  return section(all.length ? `${many(total ?? all.length, 'finding')}` : 'Nothing was found', h('ul.bare', all))
+  return section(all.length ? `${many(total ?? all.length, 'finding')}` : 'No findings', h('ul.bare', all))
 }
 
 document.querySelector('main').append(crumbs, tabs, line, shown)

@@ -1,9 +1,8 @@
-//! Pages for clients that show them: the report of a repository, the map of code, the search.
+//! MCP App pages: repository report, code map and search.
 //!
-//! Each is one HTML document: a script of its own, and two parts that all share. `host.js` speaks with the client that
-//! shows the page, by MCP Apps (2026-01-26), and is the only part that knows it; `style.css` is how they look. A page
-//! asks for nothing outside itself: it calls the tools of this server through the client. What these answer becomes
-//! text nodes and nothing else.
+//! Each page is one HTML document: its own script and two shared parts. `host.js` is the only part that talks to the
+//! client, by MCP Apps (2026-01-26); `style.css` is the style. A page loads nothing from outside: it calls the tools of
+//! this server through the client, and renders their answers only as text nodes.
 
 use docent_tool::App;
 
@@ -27,30 +26,30 @@ macro_rules! page {
     };
 }
 
-/// Shows what `analyze_repository` answers.
+/// Shows the result of `analyze_repository`.
 pub(crate) const REPORT: App = App {
     uri: "ui://docent/report",
     name: "report",
-    title: "Report of a repository",
+    title: "Repository report",
     about: "Languages, dependencies, commands, documentation gaps and next steps of a repository",
-    html: page!("Report of a repository", "report.js"),
+    html: page!("Repository report", "report.js"),
 };
 
-/// Shows what `outline` and `analyze_code` answer.
+/// Shows the results of `outline` and `analyze_code`.
 pub(crate) const CODE_MAP: App = App {
     uri: "ui://docent/code-map",
     name: "code-map",
-    title: "Map of code",
-    about: "Folders, files, definitions and dependencies, walked from one to the next",
-    html: page!("Map of code", "code_map.js"),
+    title: "Code map",
+    about: "Browse folders, files, definitions and dependencies",
+    html: page!("Code map", "code_map.js"),
 };
 
-/// Shows what `query_annotations` and `search_documentation` find.
+/// Shows the results of `query_annotations` and `search_documentation`.
 pub(crate) const SEARCH: App = App {
     uri: "ui://docent/search",
     name: "search",
     title: "Search",
-    about: "A search box for code and documentation, and what was found",
+    about: "Search code and documentation",
     html: page!("Search", "search.js"),
 };
 

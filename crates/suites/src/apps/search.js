@@ -1,9 +1,9 @@
-// Searches code with `query_annotations` and documents with `search_documentation`, and shows what they find.
+// Searches code with `query_annotations` and documents with `search_documentation`, and shows the results.
 
 const PLACES = {code: 'Code', docs: 'Documentation'}
 let place = 'code'
-const query = h('input.grow', {name: 'query', type: 'search', 'aria-label': 'What to look for', maxlength: 1000})
-const choice = h('select', {name: 'in', 'aria-label': 'Where to look', onchange: () => { place = choice.value }},
+const query = h('input.grow', {name: 'query', type: 'search', 'aria-label': 'Search query', maxlength: 1000})
+const choice = h('select', {name: 'in', 'aria-label': 'Search in', onchange: () => { place = choice.value }},
   Object.entries(PLACES).map(([value, words]) => h('option', {value}, words)))
 const asks = controls('Search', search, query, choice)
 const shown = h('div.results')
@@ -15,7 +15,7 @@ function look(where) {
 function search() {
   const asked = query.value.trim()
   if (!asked) return
-  during(`Looking for ${asked} …`, async (current) => {
+  during(`Searching for ${asked} …`, async (current) => {
     const result = place === 'code'
       ? await call('query_annotations', {query: asked, options: {limit: 20, threshold: 0.3}})
       : await call('search_documentation', {query: asked, max_results: 10})
@@ -31,14 +31,14 @@ function show(result) {
   const near = found.results.length ? [] : found.nearest ?? []
   shown.replaceChildren(
     h('p.quiet', found.results.length ? `${many(found.results.length, 'result')}, best first`
-      : near.length ? `Nothing is as similar as ${found.threshold}. The nearest:` : 'Nothing was found.'),
+      : near.length ? `No strong matches (threshold ${found.threshold}). Closest:` : 'No matches.'),
     ...(found.notes ?? []).map((note) => h('p.warn', note)),
     h('ol.bare.results', {role: 'list'}, [...found.results, ...near].map(ofCode ? definition : passage)))
 }
 
-const score = (value) => h('span.row', {title: 'How well it matches, from 0 to 1'}, h('span.score', bar(100 * value)), Number(value).toFixed(2))
+const score = (value) => h('span.row', {title: 'Match score, from 0 to 1'}, h('span.score', bar(100 * value)), Number(value).toFixed(2))
 
-// A button that shows what a call tells, below it, and hides it again.
+// A button that shows or hides the result of a call below it.
 function more(words, ask) {
   const text = block('')
   text.hidden = true
@@ -57,10 +57,10 @@ function more(words, ask) {
 function definition(hit) {
   return h('li.card',
     h('div.row', pill(hit.type), h('strong.grow', hit.name), score(hit.similarity)),
-    h('p.row', h('code', `${hit.file}:${hit.line}`), hit.changed && pill('changed since', 'warn')),
+    h('p.row', h('code', `${hit.file}:${hit.line}`), hit.changed && pill('changed since indexed', 'warn')),
     h('code', hit.signature), hit.description && h('p', hit.description),
     hit.snippet && block(numbered(hit.snippet, hit.snippetLine)),
-    hit.alike?.length > 0 && h('p.quiet', `The same is in ${hit.alike.join(', ')}.`),
+    hit.alike?.length > 0 && h('p.quiet', `Near-identical: ${hit.alike.join(', ')}.`),
     more('Read the definition', () => call('read_symbol', {symbol: hit.name, file: hit.file})))
 }
 
@@ -89,7 +89,7 @@ begin({
   },
   input(args) {
     query.value = args.query ?? ''
-    say(`Looking for ${query.value} …`)
+    say(`Searching for ${query.value} …`)
   },
   result: show,
 })

@@ -1,26 +1,26 @@
-//! `ast://project/<path>`: the addresses of parsed files.
+//! `ast://project/<path>`: URIs of parsed files.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What every address starts with.
+/// Prefix of every URI.
 pub(crate) const BASE: &str = "ast://project/";
-/// The address of the summary of all annotations.
+/// URI of the summary of all annotations.
 pub(crate) const ANNOTATIONS: &str = "ast://project/annotations";
-/// The address under which the hits of a query are handed over.
+/// URI of the embedded query results.
 pub(crate) const QUERY_RESULTS: &str = "ast://project/query-results";
-/// The family of all files.
+/// URI template for all files.
 pub(crate) const TEMPLATE: &str = "ast://project/{path}";
 
-/// What a path in an address may hold as it is.
+/// Characters that are percent-encoded in a path.
 const KEPT: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
-/// The address of a file.
+/// The URI of a file.
 pub(crate) fn of(path: &str) -> String {
     format!("{BASE}{}", utf8_percent_encode(path, KEPT))
 }
 
-/// The path in an address: `None` where the address is no file of ours, an error where it is no usable one.
+/// The path in a URI: `None` if it has another prefix, an error if it can't be decoded.
 pub(crate) fn path(uri: &str) -> Option<Result<String, String>> {
     let encoded = uri.strip_prefix(BASE)?;
     let decoded = percent_decode_str(encoded).decode_utf8();

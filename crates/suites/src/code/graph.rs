@@ -1,4 +1,4 @@
-//! What the files of the project need of each other. Read once, and again only where files have changed.
+//! Builds the import graph of the project. Rereads only files that have changed.
 
 use super::project::{Project, Unread};
 use crate::{
@@ -22,36 +22,36 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-/// Files between two looks at the clock.
+/// Files read between two deadline checks.
 const AT_ONCE: usize = 256;
-/// A manifest that is larger says nothing of paths.
+/// Maximum size of a manifest that is read for paths.
 const LARGEST_MANIFEST: u64 = 1 << 20;
 
-/// What each file imported when it was last read, for one set of files.
+/// Cached imports of each file, for one set of files.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     set: Option<Digest>,
     files: Known,
 }
 
-/// Imports by path, with the digest of the text that they were read from.
+/// Imports by path, with the digest of the source text.
 type Known = HashMap<String, (Digest, Arc<Vec<Import>>)>;
 
 /// A path, the digest of its text, and its imports.
 type FileImports = (String, Digest, Arc<Vec<Import>>);
 
-/// What the files of the project need of each other.
+/// The import graph of the project.
 #[derive(Debug)]
 pub(crate) struct Needs {
     pub(crate) graph: Graph,
     pub(crate) imports: HashMap<String, Arc<Vec<Import>>>,
-    /// What the walk could not show, and files that cost more than a file may.
+    /// Unreadable entries, and files that exceed the parse budget.
     pub(crate) problems: Vec<Problem>,
-    /// Time was up before every file was read.
+    /// Whether time ran out before every file was read.
     pub(crate) partial: bool,
 }
 
-/// Reads every source file of the first root, as far as it changed and there is time.
+/// Reads every changed source file of the first root, as time allows.
 pub(crate) fn needs(project: &Project, context: &CallContext) -> Result<Needs, ToolError> {
     let Listed { entries, mut problems, mut partial } = list(project, context)?;
     let paths: Vec<&str> = entries.iter().map(|entry| entry.place.relative()).collect();
@@ -63,9 +63,9 @@ pub(crate) fn needs(project: &Project, context: &CallContext) -> Result<Needs, T
         |path: &str| text(&project.roots, path),
         |ecosystem, name: &str| versions.of(ecosystem, name),
     );
-    // A file that comes or goes may change where every import leads.
+    // An added or removed file may change the target of any import.
     let set = set_of(&entries);
-    // Whoever asks at the same time does not wait for this reading.
+    // A concurrent call does not wait for this one.
     let mut known = {
         let memory = project.imports.lock().unwrap_or_else(PoisonError::into_inner);
         if memory.set == Some(set) { memory.files.clone() } else { Known::new() }
@@ -102,16 +102,16 @@ pub(crate) fn needs(project: &Project, context: &CallContext) -> Result<Needs, T
     Ok(Needs { graph, imports: all, problems, partial })
 }
 
-/// What a walk of the first root found.
+/// Result of walking the first root.
 #[derive(Default)]
 struct Listed {
     entries: Vec<Entry>,
     problems: Vec<Problem>,
-    /// The walk was cut short.
+    /// Whether the walk was cut short.
     partial: bool,
 }
 
-/// Every file of the first root, as far as there is time.
+/// Lists the files of the first root, as time allows.
 fn list(project: &Project, context: &CallContext) -> Result<Listed, ToolError> {
     let mut listed = Listed::default();
     for found in project.roots.walk(&project.roots.top()) {
@@ -132,7 +132,7 @@ fn is_code(path: &str) -> bool {
     Language::of(path).is_some_and(|one| !one.is_outline())
 }
 
-/// Tells one set of files from another: by their names, and where one may be a manifest by when it was written.
+/// Identifies a set of files by their names and, for possible manifests, their modification times.
 fn set_of(entries: &[Entry]) -> Digest {
     let written = |entry: &Entry| {
         let time = entry.modified.filter(|_| !is_code(entry.place.relative()));
@@ -142,7 +142,7 @@ fn set_of(entries: &[Entry]) -> Digest {
     Digest::of(&all.iter().map(String::as_bytes).collect::<Vec<_>>())
 }
 
-/// `None` where the file is not there any more, or is no code.
+/// Reads the imports of a file. `None` if it no longer exists or is not source code.
 fn read(
     project: &Project,
     place: &Place,

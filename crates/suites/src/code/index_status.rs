@@ -1,4 +1,4 @@
-//! `index_status`: what the index holds, and how fresh it is.
+//! `index_status`: reports what the index contains and whether it is up to date.
 
 use super::{parse_files::counted, project::Project, query_annotations::state};
 use crate::indexing::{CODE, DOCS, LeftOut, Phase};
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
-/// As many problems as are listed.
+/// Maximum number of problems listed.
 const LISTED: usize = 50;
 
 /// `index_status`.
@@ -22,15 +22,15 @@ pub(crate) struct IndexStatus {
 #[serde(deny_unknown_fields)]
 pub struct StatusArgs {}
 
-/// How fresh an index is.
+/// Freshness of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Freshness {
-    /// It knows every file as it is.
+    /// Up to date with all files.
     InStep,
-    /// It is being built, or brought in step for the first time.
+    /// Being built, or updated for the first time.
     Building,
-    /// It is not kept in step: the notes say why.
+    /// Not being updated; the notes give the reason.
     Behind,
 }
 
@@ -38,35 +38,35 @@ pub enum Freshness {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusAnswer {
-    /// Counts the writes.
+    /// Generation: the number of writes.
     pub generation: u64,
-    /// How fresh it is.
+    /// Freshness of the index.
     pub freshness: Freshness,
-    /// Definitions and sections that can be found.
+    /// Number of definitions and sections in the index.
     pub units: u64,
     /// Source files by language.
     pub languages: BTreeMap<String, usize>,
     /// Definitions by kind.
     pub kinds: BTreeMap<String, u64>,
-    /// Documents.
+    /// Number of documents.
     pub documents: usize,
-    /// The model of its vectors.
+    /// Embedding model.
     pub model: String,
-    /// Files that don't belong into it, by reason; known after a look at all of them.
+    /// Number of excluded files by reason; known after a full scan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
-    /// Files that can't be read, and why.
+    /// Unreadable files, and why.
     pub problems: Vec<String>,
-    /// What the reader should know.
+    /// Remarks on the index.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 impl Tool for IndexStatus {
     const NAME: &'static str = "index_status";
-    const TITLE: &'static str = "State of the index";
-    const ABOUT: &'static str = "Tell what the search index of the project holds and how fresh it is: generation, languages, definitions by kind, files left \
-         out, problems. Starts to build it where nobody has yet.";
+    const TITLE: &'static str = "Index status";
+    const ABOUT: &'static str = "Report what the project's search index contains and whether it is up to date: generation, languages, definitions by kind, excluded \
+         files, problems. Starts building the index if needed.";
     type Args = StatusArgs;
     type Answer = StatusAnswer;
 
@@ -94,20 +94,20 @@ fn status(project: &Project, context: &CallContext) -> Result<Answer<StatusAnswe
             *kinds.entry(kind.clone()).or_default() += u64::from(*count);
         }
     }
-    let held = view.status();
+    let status = view.status();
     let report = project.live.report();
     let answer = StatusAnswer {
-        generation: held.generation,
+        generation: status.generation,
         freshness: match phase {
             Phase::InStep => Freshness::InStep,
             Phase::Idle | Phase::Building(..) => Freshness::Building,
             Phase::Failed(_) => Freshness::Behind,
         },
-        units: held.units,
+        units: status.units,
         languages,
         kinds,
         documents,
-        model: held.identity.to_string(),
+        model: status.identity.to_string(),
         left_out: report.as_ref().map(|report| report.left_out),
         problems: report
             .iter()
@@ -124,12 +124,12 @@ fn status(project: &Project, context: &CallContext) -> Result<Answer<StatusAnswe
 fn tell(answer: &StatusAnswer) -> String {
     let files: usize = answer.languages.values().sum();
     let fresh = match answer.freshness {
-        Freshness::InStep => "in step with the files",
+        Freshness::InStep => "up to date",
         Freshness::Building => "being built",
-        Freshness::Behind => "not kept in step",
+        Freshness::Behind => "not being updated",
     };
     let mut text = format!(
-        "Generation {}, {fresh}: {} and {}, {} to find",
+        "Generation {}, {fresh}: {} and {}, {} indexed",
         answer.generation,
         counted(files, "source file"),
         counted(answer.documents, "document"),
@@ -142,7 +142,7 @@ fn tell(answer: &StatusAnswer) -> String {
         let LeftOut { vendored, generated, minified, too_large } = left;
         let _ok = write!(
             text,
-            "\nLeft out: {vendored} vendored, {generated} generated, {minified} minified, {too_large} too large"
+            "\nExcluded: {vendored} vendored, {generated} generated, {minified} minified, {too_large} too large"
         );
     }
     for problem in &answer.problems {

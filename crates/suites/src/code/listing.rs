@@ -1,4 +1,4 @@
-//! The source files of the project as a list of resources, and one line on what each is about.
+//! Lists the source files of the project as resources, each with a one-line description.
 
 use super::{
     address,
@@ -10,10 +10,10 @@ use docent_tool::{CallContext, ResourceInfo};
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of a file that its description is made from.
+/// Maximum number of bytes read for a description.
 const MAX_HEAD_BYTES: u64 = 32 << 10;
 
-/// The paths of the source files as they were last listed. A client asks for page after page.
+/// Cached paths of the source files, for clients that page through them.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     state: Mutex<State>,
@@ -21,20 +21,20 @@ pub(super) struct Listing {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Counts the changes, so that a list that was made during one is not kept.
+    /// Number of changes, so that a list built during a change is not cached.
     changes: u64,
     paths: Option<Arc<[String]>>,
 }
 
 impl Listing {
-    /// Forgets the list: files have changed.
+    /// Clears the cached list because files have changed.
     pub(super) fn clear(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.changes += 1;
         state.paths = None;
     }
 
-    /// The list, from `list` unless it is kept. It is kept where `is_current` says that changes clear it.
+    /// Returns the cached list, or builds it with `list`. It is cached only if `is_current`, when changes clear it.
     fn get(&self, is_current: bool, list: impl FnOnce() -> Option<Vec<String>>) -> Arc<[String]> {
         let lock = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (changes, kept) = {
@@ -54,7 +54,7 @@ impl Listing {
     }
 }
 
-/// The paths of all source files that belong into the index, whether it is ready or not. Empty where the call is stopped.
+/// Paths of all source files that belong in the index, whether it is ready or not. Empty if the call is stopped.
 pub(super) fn paths(project: &Project, context: &CallContext) -> Arc<[String]> {
     let stopped = || context.stop().is_some();
     project.listing.get(project.live.is_listening(), || {
@@ -80,7 +80,7 @@ fn resource(path: &str) -> ResourceInfo {
     }
 }
 
-/// What the files at these addresses are about.
+/// Describes the files at these URIs.
 pub(super) fn describe(
     project: &Project,
     uris: &[String],
@@ -89,7 +89,7 @@ pub(super) fn describe(
     lanes::run(|| uris.par_iter().map(|uri| describe_file(project, uri, context)).collect())
 }
 
-/// What a file is about, from its first bytes; at least its language.
+/// Describes a file from its first bytes; falls back to its language.
 fn describe_file(project: &Project, uri: &str, context: &CallContext) -> Option<String> {
     let path = address::path(uri)?.ok()?;
     let place = project.roots.resolve(&path).ok()?;

@@ -1,6 +1,6 @@
 //! The code suite: the syntax of a project as tools and resources.
 //!
-//! Owns which languages are read and what is said of their definitions. Files are reached through [`crate::files`] alone.
+//! Owns the list of languages and the annotations of definitions. Accesses files only through [`crate::files`].
 
 pub(crate) mod address;
 mod analyze_code;
@@ -56,15 +56,15 @@ use read_symbol::ReadSymbol;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
-/// As many values as a completion may have.
+/// Maximum number of completion values.
 const COMPLETIONS: usize = 100;
-/// A completion looks at this many files at most.
+/// Maximum number of files scanned for a completion.
 const LOOKED_AT: usize = 5000;
 
 /// Tools and resources about source code.
 pub struct CodeSuite {
     project: Arc<Project>,
-    /// Whether a list of the source files starts to build the index.
+    /// Whether listing the source files starts building the index.
     pub(crate) index_when_listed: bool,
     tools: Vec<Arc<dyn AnyTool>>,
 }
@@ -76,7 +76,7 @@ impl std::fmt::Debug for CodeSuite {
 }
 
 impl CodeSuite {
-    /// A suite about these roots and their index. Nothing is read until it is asked for.
+    /// Creates the suite for these roots and their index. Reads nothing until a tool is called.
     pub fn new(roots: Roots, live: Arc<Live>) -> Self {
         let project = Project::new(roots, live);
         let tools = vec![
@@ -210,7 +210,7 @@ fn read_file(
     path: &str,
     context: &CallContext,
 ) -> Result<Vec<Contents>, ToolError> {
-    // Whatever is wrong with the address, the reader learns that nothing is there.
+    // Any problem with the URI is reported as not found.
     let place = project
         .roots
         .resolve(path)
@@ -222,7 +222,7 @@ fn read_file(
     }
 }
 
-/// Real paths of source files that begin as typed; where none does, those that hold it.
+/// Paths of source files that start with the typed text; if there are none, those that contain it.
 fn paths(project: &Project, typed: &str, context: &CallContext) -> Vec<String> {
     let folder = typed.rsplit_once('/').and_then(|(folder, _)| project.roots.resolve(folder).ok());
     let start: Place = folder.unwrap_or_else(|| project.roots.top());

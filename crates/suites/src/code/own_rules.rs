@@ -1,4 +1,4 @@
-//! The project's own rules: `.docent/rules/*.yml`, read again when they change.
+//! The project's own rules in `.docent/rules/*.yml`, reloaded when they change.
 
 use super::project::Project;
 use crate::files::{Kind, Problem, WalkOptions};
@@ -6,22 +6,22 @@ use docent_index::Digest;
 use docent_syntax::analysis::rules::RuleSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where they are, in the first root.
+/// Folder of the rules, in the first root.
 const FOLDER: &str = ".docent/rules";
-/// Bytes of rules that are read in all: each is held against every node of every file.
+/// Maximum total size of the rules: each is matched against every node of every file.
 const MOST_BYTES: u64 = 1 << 20;
-/// More files are not looked at.
+/// Maximum number of rule files.
 const MOST: usize = 200;
 
 /// The rules as they were last read.
 #[derive(Debug, Default)]
 pub(crate) struct OwnRules(Mutex<Option<Kept>>);
 
-/// By the digest of their texts.
+/// Digest of the rule texts, the rules, and the problems found in them.
 type Kept = (Digest, Arc<RuleSet>, Vec<Problem>);
 
 impl OwnRules {
-    /// The rules that are built in, with the project's own; and what is wrong with those.
+    /// Returns the built-in rules with the project's own, and the problems of the latter.
     pub(crate) fn read(&self, project: &Project) -> (Arc<RuleSet>, Vec<Problem>) {
         let (texts, mut problems) = texts(project);
         let parts: Vec<&[u8]> =
@@ -32,7 +32,7 @@ impl OwnRules {
             problems.extend(wrong.iter().cloned());
             return (Arc::clone(rules), problems);
         }
-        // To read rules takes a while, and other calls don't wait for it.
+        // Parsing rules takes a while; other calls do not wait for it.
         let (rules, wrong) = RuleSet::with(&texts);
         let rules = Arc::new(rules);
         let wrong: Vec<Problem> = wrong
@@ -48,7 +48,7 @@ impl OwnRules {
 fn texts(project: &Project) -> (Vec<(String, String)>, Vec<Problem>) {
     let (mut texts, mut problems) = (Vec::new(), Vec::new());
     let Ok(folder) = project.roots.resolve(FOLDER) else { return (texts, problems) };
-    // Everything in `.docent` is ignored by git, and these are meant all the same.
+    // Git ignores everything in `.docent`, but the rules are read anyway.
     let options = WalkOptions { ignored: true, ..WalkOptions::default() };
     let mut left = MOST_BYTES;
     for entry in project.roots.walk_with(&folder, options).take(MOST) {

@@ -1,4 +1,4 @@
-//! The project whose code is asked about: its files, its index, and who wants to hear of changes.
+//! The project behind the code tools: its files, its index and its change subscriptions.
 
 use super::{address, graph::Memory, listing::Listing, own_rules::OwnRules};
 use crate::{
@@ -19,12 +19,12 @@ use std::{
 };
 use tokio::sync::broadcast;
 
-/// A larger source file is generated, or data.
+/// Maximum size of a source file; larger ones are generated or data.
 pub(crate) const LARGEST_FILE: u64 = 2 << 20;
-/// Changes that a slow listener may fall behind.
+/// Capacity of the change channel.
 const CHANGES: usize = 256;
 
-/// A file as analyses take it.
+/// A parsed file.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) path: String,
@@ -34,13 +34,13 @@ pub(crate) struct Parsed {
 }
 
 impl Parsed {
-    /// As analyses take it.
+    /// The file as input for analyses.
     pub(crate) fn source(&self) -> Source<'_> {
         let Self { path, language, text, tree } = self;
         Source { path, language: *language, text, tree }
     }
 
-    /// Whether everything that was read of it so far is all there is; asked after definitions or findings were read.
+    /// Checks that parsing stayed within its budget; call it after reading definitions or findings.
     pub(crate) fn check(&self) -> Result<(), Unread> {
         self.tree.check().map_err(|error| Unread::of(&self.path, &error))
     }
@@ -49,32 +49,32 @@ impl Parsed {
 /// Why a file was not parsed.
 #[derive(Debug)]
 pub(crate) enum Unread {
-    /// It can't be.
+    /// It can't be parsed.
     Problem(Problem),
-    /// Time was up.
+    /// Time ran out.
     Stopped,
 }
 
-/// The project whose code is asked about.
+/// The project behind the code tools.
 #[derive(Debug)]
 pub(crate) struct Project {
-    /// Where files are read.
+    /// Folders that may be read.
     pub(crate) roots: Roots,
-    /// What is searched.
+    /// The search index.
     pub(crate) live: Arc<Live>,
     changes: broadcast::Sender<Change>,
     /// The project's own rules.
     pub(crate) rules: OwnRules,
-    /// What files imported when they were last asked.
+    /// Cached imports of each file.
     pub(crate) imports: Mutex<Memory>,
-    /// Its source files, as a client pages through them.
+    /// Cached list of source files.
     pub(super) listing: Listing,
-    /// Files and folders that somebody wants to hear of.
+    /// Files and folders with subscriptions.
     subscribed: Mutex<BTreeSet<String>>,
 }
 
 impl Project {
-    /// Nothing is read until somebody asks.
+    /// Creates the project. Reads nothing until a tool is called.
     pub(crate) fn new(roots: Roots, live: Arc<Live>) -> Arc<Self> {
         let project = Arc::new(Self {
             roots,
@@ -96,12 +96,12 @@ impl Project {
         project
     }
 
-    /// Tells of files that change.
+    /// Subscribes to file changes.
     pub(crate) fn changes(&self) -> broadcast::Receiver<Change> {
         self.changes.subscribe()
     }
 
-    /// How a place is called in answers and addresses.
+    /// The path of a place in answers and URIs.
     pub(crate) fn path_of(&self, place: &Place) -> String {
         self.roots.name(place)
     }
@@ -121,7 +121,7 @@ impl Project {
         let bytes = self.roots.read(place, LARGEST_FILE);
         let bytes = bytes.map_err(|found| problem(Problem::from(&found).reason))?;
         if memchr::memchr(0, &bytes).is_some() {
-            return Err(problem("not text: it holds NUL bytes".into()));
+            return Err(problem("not text: it contains NUL bytes".into()));
         }
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|wrong| String::from_utf8_lossy(wrong.as_bytes()).into_owned());
@@ -133,7 +133,7 @@ impl Project {
         }
     }
 
-    /// Everything that is said of one file.
+    /// All annotations of one file.
     pub(crate) fn annotations(
         &self,
         place: &Place,
@@ -146,7 +146,7 @@ impl Project {
         Ok(file)
     }
 
-    /// Has files indexed that were named themselves and would be left out: a file that the project ignores.
+    /// Adds explicitly named files to the index, even those that the project ignores.
     pub(crate) fn want(
         &self,
         files: impl IntoIterator<Item = (Place, Language)>,
@@ -156,13 +156,13 @@ impl Project {
         self.live.want(searched, context);
     }
 
-    /// Tells that the set of files is another one.
+    /// Announces that the set of files has changed.
     fn announce_set(&self) {
         self.listing.clear();
         self.tell(Change::Resources);
     }
 
-    /// From now on, whoever listens hears of changes to this file, or in this folder.
+    /// Subscribes to changes of this file or folder. Returns whether changes can be watched.
     pub(crate) fn subscribe(&self, place: &Place) -> bool {
         let there = self.roots.kind(place);
         if !there.is_ok_and(|kind| matches!(kind, EntryKind::File | EntryKind::Folder)) {
@@ -175,35 +175,35 @@ impl Project {
     }
 
     fn tell(&self, change: Change) {
-        // Nobody listening is no failure.
+        // No receiver is not an error.
         drop(self.changes.send(change));
     }
 
-    /// Tells of every subscription that a batch of changes is about.
+    /// Announces a batch of changes to the matching subscriptions.
     fn touched(&self, batch: &Batch) {
         self.listing.clear();
         let places: Vec<Place> =
             batch.paths.iter().filter_map(|path| self.roots.locate(path)).collect();
         let subscribed = self.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut told: BTreeSet<&String> = BTreeSet::new();
+        let mut updated: BTreeSet<&String> = BTreeSet::new();
         for place in &places {
             let path = self.path_of(place);
-            // A new folder may come with files; what is gone may have been one.
+            // A new folder may contain files; a removed path may have been one.
             let matters = is_source(&path)
                 || !self.roots.kind(place).is_ok_and(|kind| kind == EntryKind::File);
             let about =
                 |one: &&String| batch.lost || is_in(one, &path) || (matters && is_in(&path, one));
-            told.extend(subscribed.iter().filter(about));
+            updated.extend(subscribed.iter().filter(about));
         }
-        for path in told {
+        for path in updated {
             self.tell(Change::Updated(address::of(path)));
-            // Whoever wrote a folder's address with the slash at its end is meant as well.
+            // A folder's URI may also have been written with a trailing slash.
             self.tell(Change::Updated(format!("{}/", address::of(path))));
         }
     }
 }
 
-/// Whether a path is a folder's, or the folder itself.
+/// Whether a path is in a folder, or is the folder itself.
 fn is_in(path: &str, folder: &str) -> bool {
     let top = folder == ".";
     top || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -213,14 +213,14 @@ fn is_source(path: &str) -> bool {
     Language::of(path).is_some()
 }
 
-/// Says which languages are read.
+/// The error for an unknown language; lists the supported ones.
 pub(crate) fn unknown_language() -> String {
     let known: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
-    format!("its language is not known by its name; known are {}", known.join(", "))
+    format!("unknown language (by file name); supported: {}", known.join(", "))
 }
 
 impl Unread {
-    /// Why a file was not parsed: a limit that it exceeds is a problem of the file.
+    /// Converts a parse error; an exceeded limit is a problem of the file.
     pub(crate) fn of(path: &str, error: &ParseError) -> Self {
         match error {
             ParseError::Stopped => Self::Stopped,
@@ -230,7 +230,7 @@ impl Unread {
         }
     }
 
-    /// The end of a call that needed this very file.
+    /// Converts the failure into the error of a call that needed this file.
     pub(crate) fn into_tool_error(self, stop: Option<Stop>) -> ToolError {
         match self {
             Self::Problem(problem) => ToolError::failed(problem.to_string()),

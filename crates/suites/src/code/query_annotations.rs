@@ -1,4 +1,4 @@
-//! `query_annotations`: definitions found by what they do.
+//! `query_annotations`: finds definitions by what they do.
 
 use super::{
     address,
@@ -30,7 +30,7 @@ pub struct QueryArgs {
     /// Natural language query, such as `functions that handle user authentication`, or a name.
     #[schemars(length(min = 1, max = 1000))]
     pub query: String,
-    /// How to answer.
+    /// Search options.
     #[serde(default)]
     pub options: QueryOptions,
 }
@@ -39,18 +39,18 @@ pub struct QueryArgs {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct QueryOptions {
-    /// At most this many.
+    /// Maximum number of results.
     #[schemars(range(min = 1, max = 100))]
     pub limit: usize,
-    /// Only what is at least this similar, from 0 to 1.
+    /// Minimum similarity, from 0 to 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub threshold: f64,
-    /// Only this kind.
+    /// Only definitions of this kind.
     #[serde(rename = "type")]
     pub kind: Option<Kind>,
-    /// Only this language.
+    /// Only definitions in this language.
     pub language: Option<Language>,
-    /// Only files that one of these patterns fits, such as `src/**/*.rs`.
+    /// Only files that match one of these patterns, such as `src/**/*.rs`.
     pub paths: Vec<String>,
 }
 
@@ -64,57 +64,57 @@ impl Default for QueryOptions {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryAnswer {
-    /// Best first, each at least as similar as the threshold.
+    /// Results at or above the threshold, best first.
     pub results: Vec<QueryHit>,
-    /// The best below the threshold, where nothing is above it.
+    /// Best results below the threshold, if none is above it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nearest: Vec<QueryHit>,
-    /// The threshold that was used.
+    /// Threshold used.
     pub threshold: f64,
-    /// How many files can be found.
+    /// Number of files in the index.
     pub files: u64,
-    /// The generation of the index that was searched.
+    /// Generation of the index that was searched.
     pub generation: u64,
-    /// Whether the index knew every file when it was searched.
+    /// Whether the index was up to date when it was searched.
     pub complete: bool,
-    /// What the reader should know.
+    /// Remarks on the search.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// One definition that matches.
+/// A matching definition.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct QueryHit {
-    /// Stable while other parts of its file change.
+    /// Id; stable while other parts of the file change.
     pub id: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it is.
+    /// Kind of definition.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Where it is.
+    /// Path of its file.
     pub file: String,
-    /// Its first line.
+    /// First line.
     pub line: u32,
-    /// 0 to 1, higher is better.
+    /// Similarity from 0 to 1, higher is better.
     pub similarity: f64,
-    /// What that is made of.
+    /// How the similarity was computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
-    /// Its head on one line.
+    /// Signature on one line.
     pub signature: String,
-    /// Its doc comment.
+    /// Doc comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The lines that answer best.
+    /// Lines that match best.
     pub snippet: String,
-    /// The number of the snippet's first line.
+    /// Line number of the snippet's first line.
     #[serde(rename = "snippetLine")]
     pub snippet_line: u32,
-    /// Whether its file has changed since it was indexed: lines may have moved.
+    /// Whether the file has changed since it was indexed; lines may have moved.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub changed: bool,
-    /// Others that say the same, by path.
+    /// Paths of files with near-identical definitions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alike: Vec<String>,
 }
@@ -149,8 +149,8 @@ impl QueryHit {
 impl Tool for QueryAnnotations {
     const NAME: &'static str = "query_annotations";
     const TITLE: &'static str = "Find code by meaning";
-    const ABOUT: &'static str = "Query the project's code by meaning: ask in plain words or by name and get functions, classes and other definitions \
-         with file, line, signature and the lines that answer. The index builds by itself on first use and follows the files. Lower the threshold to see more.";
+    const ABOUT: &'static str = "Query the project's code by meaning, in plain words or by name: returns functions, classes and other definitions \
+         with file, line, signature and matching lines. For a known name use read_symbol or find_references. Lower the threshold to see more.";
     const APP: Option<&'static str> = Some(apps::SEARCH.uri);
     type Args = QueryArgs;
     type Answer = QueryAnswer;
@@ -172,7 +172,7 @@ fn query(
 ) -> Result<Answer<QueryAnswer>, ToolError> {
     let options = &args.options;
     let wrong = |error: StoreError| ToolError::argument("options.paths", error.to_string());
-    // The question is the same whether its kind is an option or a word of it, so that one definition has one score.
+    // The query is the same whether the kind is an option or a word in it, so that scores stay comparable.
     let (named, question) = asked_for(&args.query);
     let kinds = options.kind.map_or(named, |kind| vec![kind]);
     let filter = Filter {
@@ -210,7 +210,7 @@ fn query(
     for note in &notes {
         let _ok = write!(text, "\n\n{note}");
     }
-    // A model that reads the hits has no use for how their scores came about.
+    // A model that reads the hits does not need the score details.
     let bare: Vec<QueryHit> =
         results.iter().map(|hit| QueryHit { why: None, ..hit.clone() }).collect();
     let embedded = json_resource(address::QUERY_RESULTS, &bare)?;
@@ -226,7 +226,7 @@ fn query(
     Ok(Answer::new(structured, text).with(Block::Embedded(embedded)))
 }
 
-/// Words that say nothing of what is looked for: "functions that handle logins" are about logins.
+/// Words without content: "functions that handle logins" is about logins.
 const EMPTY: [&str; 16] = [
     "that",
     "which",
@@ -246,7 +246,7 @@ const EMPTY: [&str; 16] = [
     "about",
 ];
 
-/// Whoever asks for "functions that …" wants functions, and takes methods as well; what is left is the question.
+/// Splits "functions that …" into the kinds asked for (methods count as functions) and the rest of the query.
 fn asked_for(query: &str) -> (Vec<Kind>, &str) {
     let (first, rest) = query.trim().split_once(' ').unwrap_or((query, ""));
     let second = rest.split_whitespace().next().unwrap_or_default().to_lowercase();
@@ -266,23 +266,23 @@ fn asked_for(query: &str) -> (Vec<Kind>, &str) {
     (kinds, left)
 }
 
-/// What there is to say of an index that is not in step.
+/// Describes an index that is not up to date.
 pub(crate) fn state(phase: &Phase) -> Option<String> {
     match phase {
         Phase::InStep => None,
         Phase::Idle | Phase::Building(_, 0) => {
-            Some("The index is being built: this is what is ready. Ask again in a moment.".into())
+            Some("The index is being built: results may be incomplete. Ask again in a moment.".into())
         }
         Phase::Building(done, total) => Some(format!(
-            "The index is being built, {done} of {total} files so far: this is what is ready. Ask again in a moment."
+            "The index is being built, {done} of {total} files so far: results may be incomplete. Ask again in a moment."
         )),
         Phase::Failed(reason) => {
-            Some(format!("The index is not kept in step with the files: {reason}."))
+            Some(format!("The index is not being updated: {reason}."))
         }
     }
 }
 
-/// The files of hits that are not as they were indexed.
+/// Returns the files of hits that changed since they were indexed.
 fn changed(project: &Project, found: &Searched) -> BTreeMap<String, Place> {
     let mut seen: BTreeMap<&str, Option<Place>> = BTreeMap::new();
     for hit in found.answer.hits.iter().chain(&found.answer.below) {
@@ -314,17 +314,17 @@ fn text(args: &QueryArgs, passing: &[QueryHit], nearest: &[QueryHit]) -> String 
     }
     if nearest.is_empty() {
         return format!(
-            "Found nothing related to \"{query}\": no code was found that could be about it"
+            "Found nothing related to \"{query}\""
         );
     }
     let mut text = format!(
-        "Found nothing related to \"{query}\" with similarity score > {threshold}. Nearest below it:\n"
+        "Found nothing related to \"{query}\" with similarity score > {threshold}. Closest:\n"
     );
     push_hits(&mut text, nearest);
     let best = nearest.first().map_or(0.0, |hit| hit.similarity);
     let _ok = write!(
         text,
-        "\n\nThe best has similarity score {best}; ask with a lower threshold to take them."
+        "\n\nThe best has similarity score {best}; lower the threshold to include them."
     );
     text
 }

@@ -1,4 +1,4 @@
-//! `read_symbol`: the source of one symbol, with who calls it, what it calls and which tests touch it.
+//! `read_symbol`: reads the source of one symbol, with its callers, callees and tests.
 
 use super::{
     find_references::name_of,
@@ -21,11 +21,11 @@ use std::{
     sync::Arc,
 };
 
-/// A longer source is cut: the rest can be asked for by lines.
+/// Maximum number of source lines; the rest is truncated.
 const LONGEST_SOURCE: usize = 400;
-/// As many callers, callees and tests as are listed.
+/// Maximum number of callers, callees and tests listed.
 const LISTED: usize = 30;
-/// Candidates for a name that is called.
+/// Maximum number of candidates for a called name.
 const LOOKED_AT: usize = 50;
 
 /// `read_symbol`.
@@ -38,10 +38,10 @@ pub(crate) struct ReadSymbol {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SymbolArgs {
-    /// A name (`save`), a path of names (`Row.save`), or the id of an annotation.
+    /// Name (`save`), qualified name (`Row.save`) or annotation id.
     #[schemars(length(min = 1, max = 500))]
     pub symbol: String,
-    /// The file that defines it, where several are called so.
+    /// File that defines it, if several definitions have this name.
     #[serde(default)]
     pub file: Option<String>,
 }
@@ -50,41 +50,41 @@ pub struct SymbolArgs {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SymbolAnswer {
-    /// What is said of it.
+    /// Annotation of the symbol.
     pub annotation: Annotation,
-    /// Where it is.
+    /// Path of its file.
     pub file: String,
-    /// Its source, as it is now.
+    /// Current source.
     pub source: String,
-    /// Lines of the source that were left out at its end.
+    /// Number of lines truncated at the end of the source.
     #[serde(skip_serializing_if = "is_zero")]
     pub cut: usize,
-    /// Who calls it, but for tests.
+    /// Callers, except tests.
     pub callers: Vec<Occurrence>,
-    /// What it calls.
+    /// Definitions it calls.
     pub callees: Vec<Callee>,
-    /// Tests that name it.
+    /// Tests that use it.
     pub tests: Vec<Occurrence>,
-    /// Ids of others that could have been meant.
+    /// Ids of other definitions with this name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
 }
 
-/// Something that is called.
+/// A called definition.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Callee {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The definition that is meant, as far as names tell; left out for what the project does not define.
+    /// Id of the definition, matched by name; omitted if the project does not define it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Where that is.
+    /// File of the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Its first line.
+    /// First line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// How many definitions have this name.
+    /// Number of definitions with this name.
     pub candidates: usize,
 }
 
@@ -96,8 +96,8 @@ fn is_zero(count: &usize) -> bool {
 impl Tool for ReadSymbol {
     const NAME: &'static str = "read_symbol";
     const TITLE: &'static str = "Read one symbol";
-    const ABOUT: &'static str = "Read the source of one function, class or other symbol instead of its whole file, with its signature and doc comment, its \
-         callers, what it calls and the tests that touch it. Takes a name, a path of names or an id from query_annotations.";
+    const ABOUT: &'static str = "Read the source of one function, class or other symbol instead of its whole file, with signature, doc comment, \
+         callers, callees and tests. Takes a name, a qualified name or an id from query_annotations.";
     type Args = SymbolArgs;
     type Answer = SymbolAnswer;
 
@@ -131,7 +131,7 @@ fn read(
     let annotation = whole.annotations.iter().find(|one| one.id == chosen.annotation.id);
     let annotation = annotation
         .cloned()
-        .ok_or_else(|| ToolError::failed(format!("{file} changed while it was read; ask again")))?;
+        .ok_or_else(|| ToolError::failed(format!("{file} changed while it was being read; try again")))?;
     let (source, cut) = source(text, &annotation);
     let view = project.live.view(context).ok().map(|(view, _)| view);
     let called = callees(view.as_deref(), &annotation, file, &whole.annotations);
@@ -151,11 +151,11 @@ fn read(
         others: others.into_iter().map(|one| one.annotation.id).take(LISTED).collect(),
         annotation,
     };
-    let told = tell(&answer);
-    Ok(Answer::new(answer, told).partial(known.partial))
+    let text = tell(&answer);
+    Ok(Answer::new(answer, text).partial(known.partial))
 }
 
-/// The definition that is meant: by id, else by the end of its qualified name; and those that could be meant as well.
+/// Picks the definition by id, or else by the end of its qualified name. Also returns the other candidates.
 fn choose(
     project: &Project,
     args: &SymbolArgs,
@@ -180,7 +180,7 @@ fn choose(
         .filter(in_file)
         .cloned()
         .collect();
-    // What a project offers is meant more often than what tests or examples call the same.
+    // The public API is meant more often than a definition of the same name in tests or examples.
     fitting.sort_by_key(|one| {
         let place = project.path_of(&one.place);
         let depth = one.annotation.qualified_name.split(['.', ':']).count();
@@ -191,11 +191,11 @@ fn choose(
         let all: Vec<&str> =
             known.definitions.iter().take(10).map(|one| one.annotation.id.as_str()).collect();
         let hint = if all.is_empty() {
-            "query_annotations finds symbols by what they do".to_owned()
+            "use query_annotations to find symbols by what they do".to_owned()
         } else {
-            format!("of that name there are {}", all.join(", "))
+            format!("definitions with that name: {}", all.join(", "))
         };
-        return Err(ToolError::not_found(format!("no definition is called {path}: {hint}")));
+        return Err(ToolError::not_found(format!("no definition named {path}; {hint}")));
     }
     let chosen = fitting.remove(0);
     Ok((chosen, fitting))
@@ -208,7 +208,7 @@ fn source(text: &str, annotation: &Annotation) -> (String, usize) {
     (shown.join("\n"), lines.saturating_sub(LONGEST_SOURCE))
 }
 
-/// What a definition calls, and where that is: in its own file first, then wherever the index has one of that name.
+/// Resolves what a definition calls: in its own file first, then anywhere in the index, by name.
 fn callees(
     view: Option<&dyn View>,
     annotation: &Annotation,
@@ -252,12 +252,12 @@ fn callees(
     names.take(LISTED).map(callee).collect()
 }
 
-/// A class is called as well.
+/// Whether a definition of this kind can be called; classes can.
 fn is_callable(kind: Kind) -> bool {
     kind.is_callable() || matches!(kind, Kind::Class | Kind::Struct | Kind::Macro)
 }
 
-/// How many folders lie between two files.
+/// Number of folders between two files.
 fn distance(a: &str, b: &str) -> usize {
     let shared = a.split('/').zip(b.split('/')).take_while(|(a, b)| a == b).count();
     a.split('/').count() + b.split('/').count() - 2 * shared
@@ -301,7 +301,7 @@ fn tell(answer: &SymbolAnswer) -> String {
     push_callees(&mut text, &answer.callees);
     push_places(&mut text, "Tests", &answer.tests);
     if !answer.others.is_empty() {
-        let _ok = write!(text, "\n\nOthers of that name: {}", answer.others.join(", "));
+        let _ok = write!(text, "\n\nOther definitions with this name: {}", answer.others.join(", "));
     }
     text
 }
@@ -313,7 +313,7 @@ fn push_places(text: &mut String, title: &str, places: &[Occurrence]) {
     let _ok = write!(text, "\n\n{title}:");
     let mut by_definition: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
     for one in places {
-        let inside = one.inside.as_deref().unwrap_or("the file itself");
+        let inside = one.inside.as_deref().unwrap_or("top level");
         by_definition.entry((&one.file, inside)).or_default().push(one.line);
     }
     for ((file, inside), lines) in by_definition {

@@ -1,4 +1,4 @@
-//! Where a name stands in the whole project. Files are read as they are now.
+//! Finds a name in the whole project. Reads the current files.
 
 use super::{
     listing,
@@ -17,50 +17,50 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Files that are looked at between two looks at the clock.
+/// Files searched between two deadline checks.
 const AT_ONCE: usize = 512;
-/// A line that is shown is cut after so many characters.
+/// Maximum length of a shown line in characters.
 const LONGEST_LINE: usize = 200;
 
-/// A place where a name stands.
+/// An occurrence of a name.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Occurrence {
-    /// Which file.
+    /// Path of the file.
     pub file: String,
-    /// Its line, counted from 1.
+    /// Line number, from 1.
     pub line: u32,
-    /// As what.
+    /// Role of the occurrence.
     pub role: Role,
-    /// The definition around it, by its qualified name.
+    /// Qualified name of the enclosing definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inside: Option<String>,
-    /// The line as it is written.
+    /// Text of the line.
     pub text: String,
 }
 
-/// What the project says about a name.
+/// The references to a name in the project.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    /// In the order of files and lines.
+    /// By file and line.
     pub(crate) places: Vec<Occurrence>,
-    /// What is called so.
+    /// Definitions with this name.
     pub(crate) definitions: Vec<Defined>,
-    /// Files that were looked at.
+    /// Number of files searched.
     pub(crate) files: usize,
-    /// Time was up before all were.
+    /// Whether time ran out before all files were searched.
     pub(crate) partial: bool,
-    /// Files that have the name and can't be read.
+    /// Files that contain the name but can't be read.
     pub(crate) problems: Vec<Problem>,
 }
 
-/// A definition with where it is.
+/// A definition with its location.
 #[derive(Debug, Clone)]
 pub(crate) struct Defined {
     pub(crate) place: Place,
     pub(crate) annotation: Annotation,
 }
 
-/// Looks for a name in every source file of the project.
+/// Searches for a name in every source file of the project.
 pub(crate) fn find(
     project: &Project,
     name: &str,
@@ -95,7 +95,7 @@ pub(crate) fn find(
 
 /// Every source file. Also returns whether the list was cut short.
 fn files(project: &Project, context: &CallContext) -> Result<(Vec<Place>, bool), ToolError> {
-    // From then on the list is kept until a file changes.
+    // Once the index is started, the list is cached until a file changes.
     project.live.start();
     let paths = listing::paths(project, context);
     let mut places: Vec<Place> =
@@ -106,7 +106,7 @@ fn files(project: &Project, context: &CallContext) -> Result<(Vec<Place>, bool),
 
 type InFile = (Vec<Occurrence>, Vec<Defined>);
 
-/// `None` where the name is not there, or the file is not there any more.
+/// Searches one file. `None` if it does not contain the name or no longer exists.
 fn in_file(
     project: &Project,
     place: &Place,
@@ -117,7 +117,7 @@ fn in_file(
         return Err(Unread::Stopped);
     }
     let Ok(bytes) = project.roots.read(place, super::LARGEST_FILE) else { return Ok(None) };
-    // Most files don't have it, and need not be parsed.
+    // Most files don't contain the name and need not be parsed.
     if memchr::memmem::find(&bytes, name.as_bytes()).is_none() {
         return Ok(None);
     }

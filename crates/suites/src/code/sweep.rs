@@ -1,4 +1,4 @@
-//! Parses many files in one go: what a caller named by file, folder or pattern.
+//! Parses many files at once, named by file, folder or pattern.
 
 use super::project::{Project, Unread};
 use crate::{
@@ -11,77 +11,77 @@ use globset::GlobBuilder;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
-/// A project with more files is parsed by naming its folders.
+/// Maximum number of files per call; for larger projects the caller must name folders.
 const MOST_FILES: usize = 20_000;
-/// Files that are parsed between two words on how far it is.
+/// Files parsed between two progress reports.
 const AT_ONCE: usize = 64;
 
-/// Definitions that are kept of one file, and of all files of a call.
+/// Maximum number of definitions kept per file and per call.
 pub(crate) const MAX_DEFINITIONS: usize = 200;
 
-/// How a file is to be read.
+/// How to read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reading {
-    /// As this language, whatever its name says.
+    /// Parse as this language, regardless of the file name.
     pub(crate) language: Option<Language>,
-    /// With descriptions from its comments.
+    /// Include descriptions from comments.
     pub(crate) comments: bool,
 }
 
 impl Reading {
-    /// Whether files are read as the index reads them.
+    /// Whether files are read the same way as for the index.
     pub(crate) fn is_plain(self) -> bool {
         self.language.is_none() && self.comments
     }
 }
 
-/// What parsing one file gave.
+/// Result of parsing one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Report {
-    /// Which file.
+    /// Path of the file.
     pub(crate) path: String,
-    /// What it is written in.
+    /// Language of the file.
     pub(crate) language: Language,
-    /// What was found.
+    /// Definitions by kind.
     pub(crate) counts: Counts,
-    /// The first definitions, in their order.
+    /// First definitions, in source order.
     pub(crate) definitions: Vec<Annotation>,
-    /// The line of its first syntax error.
+    /// Line of the first syntax error.
     pub(crate) broken_at: Option<u32>,
 }
 
-/// What came of it.
+/// Results of parsing all targets.
 #[derive(Debug, Default)]
 pub(crate) struct Sweep {
-    /// One for each file that was parsed.
+    /// One report per parsed file.
     pub(crate) reports: Vec<(Place, Report)>,
-    /// What was left out, and why.
+    /// What was skipped, and why.
     pub(crate) problems: Vec<Problem>,
-    /// Files that were named themselves.
+    /// Files named individually.
     pub(crate) by_name: BTreeSet<Place>,
-    /// Files that were to be parsed, as far as folders were walked.
+    /// Number of files found to parse.
     pub(crate) found: usize,
-    /// It ended before everything was seen.
+    /// Whether it stopped before all files were parsed.
     pub(crate) partial: bool,
-    /// Definitions that are kept, of all files.
+    /// Number of definitions kept, over all files.
     kept: usize,
 }
 
-/// What to parse, and how.
+/// Files to parse, and how.
 #[derive(Debug)]
 pub(crate) struct Targets<'a> {
     project: &'a Project,
     context: &'a CallContext,
     reading: Reading,
     recursive: bool,
-    /// In the order in which they were named; those of a folder are sorted.
+    /// In the order they were named; files of a folder are sorted.
     files: Vec<Place>,
     seen: BTreeSet<Place>,
     sweep: Sweep,
 }
 
 impl<'a> Targets<'a> {
-    /// Nothing yet.
+    /// Creates an empty list of targets.
     pub(crate) fn new(
         project: &'a Project,
         reading: Reading,
@@ -92,12 +92,12 @@ impl<'a> Targets<'a> {
         Self { project, context, reading, recursive, files, seen, sweep }
     }
 
-    /// Adds a file, what lies in a folder, or what a pattern fits.
+    /// Adds a file, the files of a folder, or the files matching a pattern.
     pub(crate) fn add(&mut self, raw: &str) -> Result<(), ToolError> {
         let roots = &self.project.roots;
         match roots.resolve(raw) {
             Ok(place) => self.add_place(&place),
-            // A name may hold a bracket and be no pattern: patterns come second.
+            // A file name may contain a bracket, so patterns are tried second.
             Err(_) if raw.contains(['*', '?', '[', '{']) => self.add_pattern(raw),
             Err(error) => Err(error.into_tool_error("files")),
         }
@@ -122,7 +122,7 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// `src/**/*.ts`: from the folder that the pattern starts with.
+    /// Adds the files that match a pattern such as `src/**/*.ts`, walking from its fixed folder.
     fn add_pattern(&mut self, raw: &str) -> Result<(), ToolError> {
         let wrong = |reason: String| ToolError::argument("files", format!("{raw}: {reason}"));
         let glob = GlobBuilder::new(raw.trim_start_matches("./")).literal_separator(true).build();
@@ -135,7 +135,7 @@ impl<'a> Targets<'a> {
         self.walk(&place, &|entry| glob.is_match(project.path_of(&entry.place)))?;
         if self.files.len() == before {
             return Err(ToolError::not_found(format!(
-                "{raw}: no source file fits this pattern; * stays inside a folder, ** goes through folders"
+                "{raw}: no source file matches this pattern; * matches within a folder, ** across folders"
             )));
         }
         Ok(())
@@ -156,7 +156,7 @@ impl<'a> Targets<'a> {
             }
             if self.files.len() >= MOST_FILES {
                 let reason = format!(
-                    "more than {MOST_FILES} files: the rest is left out; name the folders that matter"
+                    "more than {MOST_FILES} files; the rest was skipped: name the folders to parse"
                 );
                 self.sweep.problems.push(Problem { path: self.project.path_of(place), reason });
                 break;
@@ -165,7 +165,7 @@ impl<'a> Targets<'a> {
         Ok(())
     }
 
-    /// Whether a file found in a folder is one to read: of the language that was asked for, or of one that is code.
+    /// Whether to read a file found in a folder: one in the requested language, or else any source file.
     fn reads(&self, entry: &Entry) -> bool {
         Language::of(entry.place.relative()).is_some_and(|language| match self.reading.language {
             Some(wanted) => wanted == language,
@@ -173,7 +173,7 @@ impl<'a> Targets<'a> {
         })
     }
 
-    /// Parses them all, telling how far it is.
+    /// Parses all files and reports progress.
     pub(crate) fn parse(mut self) -> Result<Sweep, ToolError> {
         let (project, context) = (self.project, self.context);
         let files = std::mem::take(&mut self.files);
@@ -251,7 +251,7 @@ impl Sweep {
     }
 }
 
-/// Whether time is up. A call that nobody waits for any more ends with an error.
+/// Whether time is up. A canceled call ends with an error.
 pub(crate) fn stopped(context: &CallContext) -> Result<bool, ToolError> {
     match context.stop() {
         Some(Stop::Cancelled) => Err(ToolError::Stopped(Stop::Cancelled)),

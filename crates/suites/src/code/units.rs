@@ -1,4 +1,4 @@
-//! Source text as units of the index.
+//! Converts source text into units of the index.
 
 use docent_index::{Span, Unit};
 use docent_syntax::{
@@ -6,20 +6,20 @@ use docent_syntax::{
     parse::{self, Definition, ParseError},
 };
 
-/// Bodies of definitions lie in each other: of the outer ones only as much is kept once they take many times the text.
+/// Definitions nest, so their bodies repeat text: beyond this multiple of the text, bodies are truncated.
 const MAX_BODY_COPIES: usize = 16;
-/// So much is kept of a body that there is no room for.
+/// Bytes kept of a truncated body.
 const SHORT_BODY_BYTES: usize = 2_000;
 
-/// The definitions of a text. The language is given by its name (`python`) or by a path that ends like its files;
-/// for one that is not read, there are none, and for a text that costs more than a file may.
+/// Returns the definitions of a text. The language is a name (`python`) or a path with its file extension. Empty if the
+/// language is not supported, or if the text exceeds the parser's budget.
 pub fn code_units(language: &str, path: &str, text: &str) -> Vec<Unit> {
     let language = Language::named(language).or_else(|| Language::of(language));
     let units = language.map(|language| try_code_units(language, path, text));
     units.and_then(Result::ok).unwrap_or_default()
 }
 
-/// The definitions of a text, or why it was skipped.
+/// Returns the definitions of a text, or the reason it was skipped.
 pub(crate) fn try_code_units(
     language: Language,
     path: &str,
