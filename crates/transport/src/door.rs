@@ -1,4 +1,4 @@
-//! What a transport asks of whoever guards the server, and what it tells of each caller.
+//! Access control as seen by a transport: who the caller is, and what it may open.
 
 use crate::Certificate;
 use docent_traffic::{Connection, Hop, Tap, Traffic};
@@ -13,65 +13,66 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// What a principal was known by.
+/// How a principal was authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum PrincipalKind {
-    /// Nothing.
+    /// Not at all.
     #[default]
     Anonymous,
-    /// A key of the configuration.
+    /// By a key in the configuration.
     Key,
-    /// A token of an authorization server.
+    /// By a token of an authorization server.
     Oauth,
-    /// A client's certificate.
+    /// By a client certificate.
     Certificate,
 }
 
-/// Who is calling, as far as keys tell.
+/// The authenticated identity of a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     /// The key's name, or `anonymous`.
     pub name: Arc<str>,
     /// Tool names, suites (`code:*`) or `*`.
     pub scopes: Arc<[String]>,
-    /// What it was known by. The same name by another way is somebody else.
+    /// How it was authenticated. The same name authenticated differently is another principal.
     pub kind: PrincipalKind,
-    /// What the token that it was known by grants.
+    /// What its token grants.
     pub grant: Option<Grant>,
 }
 
-/// What a token of an authorization server grants. A connection may stay open for longer, and under other terms.
+/// What a token of an authorization server grants. A connection may stay open for longer, and under other settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Scopes, in the words of the authorization server.
+    /// Scopes as the authorization server names them.
     pub scopes: Arc<[String]>,
-    /// When it ends.
+    /// When it expires.
     pub until: SystemTime,
 }
 
 impl Principal {
-    /// Whether both are one caller, whatever each may use: a better token, or another policy, makes nobody a stranger.
+    /// Whether both are the same principal, regardless of what each may use: a better token, or another policy, does
+    /// not change the identity.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.name == other.name && self.kind == other.kind
     }
 
-    /// Somebody who has yet to show a token: may do nothing.
+    /// A caller that has yet to present a token: may do nothing.
     pub(crate) fn unknown() -> Self {
         let kind = PrincipalKind::Anonymous;
         Self { name: "unknown".into(), scopes: Arc::from([]), kind, grant: None }
     }
 }
 
-/// How a caller reaches us.
+/// The transport that a caller uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Via {
     /// Pipes.
     Stdio,
     /// Streamable HTTP or a plain POST.
     Http,
-    /// The older stream with posts beside it.
+    /// The older event stream with separate POST requests.
     Sse,
-    /// A socket of text frames.
+    /// A WebSocket of text frames.
     WebSocket,
 }
 
@@ -87,40 +88,40 @@ impl Via {
     }
 }
 
-/// One end of a conversation.
+/// The caller on a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// Who.
+    /// The principal.
     pub principal: Principal,
-    /// How.
+    /// The transport.
     pub via: Via,
-    /// From where.
+    /// The remote address.
     pub remote: Option<IpAddr>,
 }
 
 impl Caller {
-    /// What a rate counts by: a principal at an address.
+    /// The key for rate limits: a principal at an address.
     pub fn client_at_address(&self) -> ClientKey {
         let Principal { name, kind, .. } = &self.principal;
         ClientKey { principal: Arc::clone(name), kind: *kind, network: self.remote.map(network) }
     }
 
-    /// What a fair share counts by: a principal, from however many addresses. Anonymous callers are told apart by
-    /// their address, and the one on pipes has none.
+    /// The key for fair shares: a principal, from any number of addresses. Anonymous callers are distinguished by
+    /// address; the one on pipes has none.
     pub fn client(&self) -> ClientKey {
         let is_known = self.principal.kind != PrincipalKind::Anonymous;
         let client = self.client_at_address();
         if is_known { ClientKey { network: None, ..client } } else { client }
     }
 
-    /// A connection of this caller's, to be recorded.
+    /// Starts recording a connection of this caller.
     pub(crate) fn tap(&self, traffic: &Arc<Traffic>) -> Tap {
         let peer = self.principal.name.to_string();
         traffic.connection(Connection { hop: Hop::Client, peer, via: self.via.name() })
     }
 }
 
-/// What counts as one client.
+/// Identifies one client.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ClientKey {
     principal: Arc<str>,
@@ -129,7 +130,7 @@ pub struct ClientKey {
 }
 
 impl fmt::Display for ClientKey {
-    /// Two keys have the same text only if they are the same.
+    /// Different keys always have different texts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} ", self.kind)?;
         match self.network {
@@ -140,7 +141,7 @@ impl fmt::Display for ClientKey {
     }
 }
 
-/// What counts as one address: a host commands a whole /64 of IPv6, and IPv4 can be written as IPv6.
+/// The unit that counts as one address: a host owns a whole /64 of IPv6, and IPv4 can be written as IPv6.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64))),
@@ -148,27 +149,27 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Travels with every request into the server, among the request's extensions.
+/// The caller and connection of a request; travels among the request's extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Who sent it.
+    /// The sender.
     pub caller: Caller,
-    /// The dialect it was read in; `None` where the session knows better.
+    /// The dialect of the request; `None` if the session determines it.
     pub dialect: Option<Dialect>,
     /// The caller wants pieces of the answer as they come.
     pub streams: bool,
-    /// The number of the request among recorded messages, where they are recorded.
+    /// The number of the request in the traffic recording, if it is recorded.
     pub recorded: Option<u64>,
 }
 
 impl Origin {
-    /// The same for a member of a batch, which are recorded in a row.
+    /// The same for a member of a batch; members are recorded consecutively.
     pub(crate) fn nth(&self, at: usize) -> Self {
         let recorded = self.recorded.zip(u64::try_from(at).ok()).map(|(first, at)| first + at);
         Self { recorded, ..self.clone() }
     }
 
-    /// Finds the origin among a request's extensions, wherever the transport could put it.
+    /// Finds the origin among a request's extensions, in either place where transports put it.
     pub fn of(extensions: &Extensions) -> Option<&Self> {
         extensions.get::<Self>().or_else(|| {
             extensions
@@ -178,15 +179,15 @@ impl Origin {
     }
 }
 
-/// Kept for as long as a session or a stream is open; dropping it makes room for the next.
+/// A slot for an open session or stream; dropping it makes room for the next.
 pub type Seat = Box<dyn Send + Sync>;
 
-/// There is no room for another session or stream now.
+/// No capacity for another session or stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overload {
-    /// What there is no room for, by its name in `limits`: `sessions` or `streams`.
+    /// The exhausted resource, by its name in `limits`: `sessions` or `streams`.
     pub what: &'static str,
-    /// The caller holds its fair share, and what is left is kept for others.
+    /// The caller has used its fair share, and the rest is reserved for others.
     pub is_own_share: bool,
     /// When to try again.
     pub retry_after: Duration,
@@ -211,18 +212,18 @@ impl fmt::Display for Overload {
     }
 }
 
-/// A wait in whole seconds, as `Retry-After` has it: never less than the wait.
+/// A wait in whole seconds, rounded up, for `Retry-After`.
 pub(crate) fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0 || wait.is_zero())
 }
 
-/// The `data` of an error that says when to try again.
+/// The `data` of an error that states when to try again.
 pub fn retry_data(wait: Duration) -> Value {
     let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
     json!({ "retryAfter": whole_seconds(wait), "retryAfterMs": milliseconds })
 }
 
-/// What a caller shows at the door.
+/// The credentials that a caller presents.
 #[derive(Clone, Copy, Default)]
 pub struct Shown<'a> {
     /// A bearer token.
@@ -232,7 +233,7 @@ pub struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    /// A token and nothing else.
+    /// Only a token.
     pub fn token(token: &'a str) -> Self {
         Self { token: Some(token), certificate: None }
     }
@@ -240,7 +241,7 @@ impl<'a> Shown<'a> {
 
 impl fmt::Debug for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A token is told to nobody, logs included.
+        // Never disclose the token, not even in logs.
         let token = self.token.map(|_| "…");
         f.debug_struct("Shown")
             .field("token", &token)
@@ -249,47 +250,48 @@ impl fmt::Debug for Shown<'_> {
     }
 }
 
-/// What a token would need for what was asked with it.
+/// The scope that a token lacks for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lack {
-    /// The scope, or several with spaces between.
+    /// The scope, or several separated by spaces.
     pub scope: String,
 }
 
-/// What a caller hears that nobody is known by.
+/// The error for a caller with an unknown token.
 pub(crate) const STRANGER: &str = "Invalid API key";
 
-/// Guards the server. Every transport asks it the same questions.
+/// Access control of the server, used by every transport.
 pub trait Door: Send + Sync + 'static {
-    /// Whether a caller must show a token.
+    /// Whether a caller must present a token.
     fn needs_token(&self) -> bool;
-    /// Who shows this. Without a token or a certificate: anonymous where none is needed. `None` is a refusal.
+    /// Identifies the caller. Without a token or a certificate: anonymous if that is allowed. `None` rejects the
+    /// caller.
     fn identify(&self, shown: &Shown<'_>) -> Option<Principal>;
-    /// Finds out more about a token that nobody was identified by, such as the key that signed it; `true` says that it
-    /// is worth identifying again. Asked once a request, after the request was counted.
+    /// Tries to resolve an unknown token, for example by fetching the key that signed it; `true` if identifying it
+    /// again is worthwhile. Called at most once per request, after the request was counted.
     fn learn<'a>(&'a self, _token: &'a str) -> BoxFuture<'a, bool> {
         ready(false).boxed()
     }
-    /// Why nobody is known by a token: words that may go back to whoever sent it, and hold nothing of it.
+    /// Why a token was rejected, in words that are safe to send to the client and contain nothing of the token.
     fn why_refused(&self, _token: &str) -> Option<String> {
         None
     }
-    /// Which scope is missing for a tool. Asked before it is called, about callers that were known by a token of an
-    /// authorization server. What else they may not use is not there for them.
+    /// The scope that is missing for a tool. Checked before a call, for callers authenticated by a token of an
+    /// authorization server. Other tools they may not use are hidden from them.
     fn lacks(&self, _caller: &Caller, _tool: &str) -> Option<Lack> {
         None
     }
-    /// Counts one request; an error says how long to wait.
+    /// Counts one request; an error states how long to wait.
     fn admit(&self, caller: &Caller) -> Result<(), Duration>;
-    /// Takes a seat for a session. Where there is none, a session that makes room may be found.
+    /// Takes a slot for a session. If there is none, the transport may end an idle session.
     fn open_session(&self, caller: &Caller) -> Result<Seat, Overload>;
-    /// Counts one who wanted a session and got none.
+    /// Counts a session that was refused for lack of capacity.
     fn count_unseated(&self) {}
-    /// Takes a seat for an open stream.
+    /// Takes a slot for an open stream.
     fn open_stream(&self, caller: &Caller) -> Result<Seat, Overload>;
 }
 
-/// What a caller hears that nobody is known by, where no header can carry the reason.
+/// The error for a caller with an unknown token, where no header can carry the reason.
 pub(crate) fn stranger(door: &dyn Door, token: Option<&str>) -> String {
     let why = token.and_then(|token| door.why_refused(token));
     why.map_or_else(|| STRANGER.to_owned(), |why| format!("{STRANGER}: {why}"))
@@ -331,11 +333,11 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_never_told_shorter_than_it_is() {
+    fn a_wait_is_never_rounded_down() {
         for (milliseconds, seconds) in [(0, 1), (1, 1), (1000, 1), (1001, 2), (30_000, 30)] {
             let wait = Duration::from_millis(milliseconds);
-            let told = json!({"retryAfter": seconds, "retryAfterMs": milliseconds.max(1)});
-            assert_eq!(retry_data(wait), told);
+            let want = json!({"retryAfter": seconds, "retryAfterMs": milliseconds.max(1)});
+            assert_eq!(retry_data(wait), want);
         }
     }
 }

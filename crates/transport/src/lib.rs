@@ -1,7 +1,7 @@
 //! stdio, Streamable HTTP, plain POST, the older SSE pair and WebSocket: framing, limits, headers.
 //!
-//! A transport bounds bytes, asks the [`Door`] who may come in, and hands decoded messages to an `rmcp` service with
-//! their [`Origin`] attached. It must not know tools, policy or configuration.
+//! A transport bounds bytes, asks the [`Door`] whether a caller may connect, and passes decoded messages to an `rmcp`
+//! service with their [`Origin`] attached. It must not know tools, policy or configuration.
 
 mod door;
 pub mod http;

@@ -1,24 +1,24 @@
-//! Newline-delimited frames from a pipe, bounded. Knows bytes, not messages.
+//! Newline-delimited frames from a pipe, bounded in size. Handles bytes, not messages.
 
 use crate::link::Frames;
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// A frame was longer than the limit; its bytes are gone and the next frame can be read.
+/// A frame exceeded the limit; its bytes were discarded and the next frame can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooLong;
 
 /// Reads frames that end at a newline or at the end of the pipe.
 ///
-/// All state lives in the struct, so a `next` that is dropped half-way loses nothing.
+/// All state is in the struct, so dropping a pending `next` loses nothing.
 #[derive(Debug)]
 pub struct Lines<R> {
     reader: R,
     limit: usize,
     buffer: BytesMut,
-    /// How much of `buffer` is known to hold no newline.
+    /// How much of `buffer` is known to contain no newline.
     searched: usize,
-    /// The rest of an over-long frame is being passed over.
+    /// Skipping the rest of an oversized frame.
     skipping: bool,
     ended: bool,
 }
@@ -30,7 +30,7 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
         Self { reader, limit, buffer, searched: 0, skipping: false, ended: false }
     }
 
-    /// The next frame; `None` at the end. Safe to drop half-way.
+    /// The next frame; `None` at the end. Cancel-safe.
     pub async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
         loop {
             if let Some(frame) = self.take() {
@@ -45,14 +45,14 @@ impl<R: AsyncRead + Unpin + Send> Lines<R> {
                 Ok(0) => self.ended = true,
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::debug!(%error, "the pipe broke");
+                    tracing::debug!(%error, "cannot read from the pipe");
                     self.ended = true;
                 }
             }
         }
     }
 
-    /// A whole frame from what has been read already.
+    /// A complete frame from the buffered bytes.
     fn take(&mut self) -> Option<Result<Bytes, TooLong>> {
         let newline = self.buffer.iter().skip(self.searched).position(|byte| *byte == b'\n');
         if let Some(offset) = newline {

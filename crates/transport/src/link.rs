@@ -1,7 +1,7 @@
-//! One connection: frames in, frames out, `rmcp` in between.
+//! One connection as an `rmcp` transport: frames in, frames out.
 //!
-//! A [`Link`] reads frames in the connection's dialect, answers what is malformed or out of order, and hands the rest
-//! to the service that it is served with. stdio, the older SSE pair and WebSocket differ only in their frames.
+//! A [`Link`] reads frames in the connection's dialect, answers malformed or out-of-order messages, and passes the rest
+//! to the service. stdio, the older SSE pair and WebSocket differ only in their frames.
 
 use crate::{
     Caller, Certificate, Door, Origin, Overload, Principal, Seat, Shown,
@@ -33,68 +33,68 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How long a peer that must show a token may take.
+/// How long a peer may take to present a required token.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A peer that has read nothing for this long may be gone.
 const STUCK: Duration = Duration::from_secs(30);
 
-/// Where frames come from. `next` must be safe to drop half-way.
+/// A source of frames. `next` must be cancel-safe.
 pub(crate) trait Frames: Send {
-    /// Whether frames of a peer that has stopped reading are taken ahead, about as much as one message may be: where
-    /// nothing but the end behind them tells that the peer is gone.
+    /// Whether to read ahead while a peer has stopped reading, up to about the size of one message: needed if only the
+    /// end of the input reveals that the peer is gone.
     const AHEAD: bool = false;
 
     /// The next frame; `None` at the end.
     fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, TooLong>>> + Send;
 
-    /// Who sent the frame that was taken last, where each frame says so by itself.
+    /// The sender of the last frame, if frames identify their senders.
     fn sender(&mut self) -> Option<Principal> {
         None
     }
 }
 
-/// Takes the seats of a connection whose peer has shown its token.
+/// Takes the slots of a connection whose peer has presented its token.
 pub(crate) type Seating = Box<dyn FnMut(&Caller) -> Result<Seat, Overload> + Send>;
 
-/// What a connection starts with.
+/// Initial state of a connection.
 pub(crate) struct Opening {
     pub(crate) caller: Caller,
-    /// The caller has yet to show a token.
+    /// The caller has yet to present a token.
     pub(crate) locked: bool,
-    /// Where a locked connection has no seats yet. Dropped once it has.
+    /// Set while a locked connection has no slots yet.
     pub(crate) seating: Option<Seating>,
     pub(crate) handshake: Handshake,
     pub(crate) message_bytes: usize,
-    /// Requests are counted by the transport that brings them.
+    /// Requests are counted by the transport that receives them.
     pub(crate) counted: bool,
-    /// Shown again beside a token.
+    /// Presented again together with a token.
     pub(crate) certificate: Option<Arc<Certificate>>,
     pub(crate) door: Arc<dyn Door>,
-    /// Records what is said.
+    /// Records the messages.
     pub(crate) tap: Option<Tap>,
     pub(crate) closing: CancellationToken,
 }
 
-/// The peer went away.
+/// The peer disconnected.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the peer went away")]
 pub(crate) struct Gone;
 
-/// A request that is being worked on.
+/// A request in progress.
 struct Pending {
     dialect: Dialect,
     streams: bool,
     batch: Option<u64>,
-    /// It is `initialize`, which can't be cancelled.
+    /// It is `initialize`, which cannot be cancelled.
     opens: bool,
 }
 
-/// An array whose answers go out together.
+/// An array whose answers are sent together.
 struct Batch {
     waiting: HashSet<RequestId>,
     answers: Vec<Vec<u8>>,
-    /// Its members are still being taken.
+    /// Its members are still being read.
     reading: bool,
 }
 
@@ -104,24 +104,24 @@ pub(crate) struct Link<F> {
     opening: Opening,
     talk: Conversation,
     locked_until: Instant,
-    /// A frame whose token has yet to be asked about.
+    /// A frame whose token has yet to be resolved.
     held: Option<Bytes>,
-    /// The door was asked about a token, which happens once.
+    /// The token was looked up, which happens once.
     asked: bool,
-    /// What was taken when it was unlocked.
+    /// The slots taken when it was unlocked.
     seats: Vec<Seat>,
-    /// Frames that were taken ahead, and what they take.
+    /// Frames that were read ahead, and their size.
     ahead: VecDeque<Result<Bytes, TooLong>>,
     ahead_bytes: usize,
-    /// Since when there has been no room for what is said.
+    /// Since when the output has been full.
     full_since: Option<Instant>,
-    /// Frames of our own making, until there is room for them.
+    /// Our own frames, until there is room for them.
     outbox: VecDeque<Vec<u8>>,
     inbox: VecDeque<RxJsonRpcMessage<RoleServer>>,
     pending: HashMap<RequestId, Pending>,
     batches: HashMap<u64, Batch>,
     batches_seen: u64,
-    /// The number of the message that is being taken, where messages are recorded.
+    /// The number of the current message in the traffic recording.
     recorded: Option<u64>,
 }
 
@@ -192,10 +192,10 @@ impl<F: Frames> Link<F> {
             }
             Frame::Batch(_) if !self.talk.has_batches() => {
                 let version = self.talk.dialect().version();
-                let told = format!(
-                    "Invalid Request: {version} has no batches: send one message at a time"
+                let message = format!(
+                    "Invalid Request: {version} does not support batches: send one message at a time"
                 );
-                self.say(&Refusal::new(None, code::INVALID_REQUEST, told).to_value());
+                self.say(&Refusal::new(None, code::INVALID_REQUEST, message).to_value());
             }
             Frame::Batch(verdicts) => self.take_batch(verdicts),
         }
@@ -210,15 +210,15 @@ impl<F: Frames> Link<F> {
         for verdict in verdicts {
             let verdict = verdict.and_then(|envelope| match &envelope {
                 Envelope::Request { id, method, .. } if method == "initialize" => {
-                    let told = "Invalid Request: initialize can't be part of a batch";
-                    Err(Refusal::new(Some(id.clone()), code::INVALID_REQUEST, told))
+                    let message = "Invalid Request: initialize cannot be part of a batch";
+                    Err(Refusal::new(Some(id.clone()), code::INVALID_REQUEST, message))
                 }
                 _ => Ok(envelope),
             });
             let answer = self.take(verdict, Some(key));
-            // Members of a batch are recorded in a row.
+            // Members of a batch are recorded consecutively.
             self.recorded = self.recorded.map(|number| number + 1);
-            // The post was counted at the door; the rest of its members are counted here.
+            // The request was counted by the transport; the other members are counted here.
             self.opening.counted = false;
             if let (Some(answer), Some(batch)) = (answer, self.batches.get_mut(&key)) {
                 batch.answers.push(answer.to_string().into_bytes());
@@ -233,7 +233,7 @@ impl<F: Frames> Link<F> {
         }
     }
 
-    /// The whole array, once its last answer is in.
+    /// The whole array, once its last answer is ready.
     fn finished_batch(&mut self, key: u64) -> Option<Vec<u8>> {
         let batch = self.batches.get(&key)?;
         if batch.reading || !batch.waiting.is_empty() {
@@ -243,7 +243,7 @@ impl<F: Frames> Link<F> {
         (!answers.is_empty()).then(|| array(&answers))
     }
 
-    /// Hands a message on, or gives the answer to what is not handed on.
+    /// Passes a message on, or returns the answer to one that is not passed on.
     fn take(
         &mut self,
         verdict: Result<Envelope<'_>, Refusal>,
@@ -311,7 +311,7 @@ impl<F: Frames> Link<F> {
         Ok(None)
     }
 
-    /// Who it is and what is spoken is known also where recording begins later.
+    /// Tells the recording the client and the dialect, which it needs even if recording begins later.
     fn note_opening(&self, client: &str, dialect: Dialect) {
         if let Some(tap) = &self.opening.tap {
             tap.named(client);
@@ -331,7 +331,7 @@ impl<F: Frames> Link<F> {
         self.opening.door.identify(&Shown { token: Some(token), certificate })
     }
 
-    /// The token of a locked peer that nobody is known by, if the door may still be asked about it.
+    /// The unknown token of a locked peer, if it may still be looked up.
     fn strange_token(&mut self, bytes: &[u8]) -> Option<String> {
         if self.asked || !self.talk.is_locked() {
             return None;
@@ -352,8 +352,8 @@ impl<F: Frames> Link<F> {
         if self.talk.is_locked() {
             let id = envelope.wanted().cloned();
             let Some(principal) = token.and_then(|token| self.identify(token)) else {
-                let told = stranger(&*self.opening.door, token);
-                return Err(Refusal::new(id, code::INVALID_REQUEST, told));
+                let message = stranger(&*self.opening.door, token);
+                return Err(Refusal::new(id, code::INVALID_REQUEST, message));
             };
             let caller = Caller { principal, ..self.opening.caller.clone() };
             if let Some(take) = &mut self.opening.seating {
@@ -373,8 +373,8 @@ impl<F: Frames> Link<F> {
 
     fn expect(&mut self, id: &RequestId, pending: Pending) -> Result<(), Refusal> {
         if self.pending.contains_key(id) {
-            let told = "Invalid Request: a request with this id is still being answered: cancel it, or use another id";
-            return Err(Refusal::new(Some(wire_id(id)), code::INVALID_REQUEST, told));
+            let why = "Invalid Request: a request with this id is still being answered: cancel it, or use another id";
+            return Err(Refusal::new(Some(wire_id(id)), code::INVALID_REQUEST, why));
         }
         if let Some(batch) = pending.batch.and_then(|key| self.batches.get_mut(&key)) {
             batch.waiting.insert(id.clone());
@@ -383,8 +383,8 @@ impl<F: Frames> Link<F> {
         Ok(())
     }
 
-    /// A cancelled request is never answered, so nothing may wait for it. Its id is free at once: should the client use it
-    /// again, which the protocol forbids, nothing tells the late answer from that of the next.
+    /// A cancelled request is never answered, so nothing may wait for it. Its id is free immediately: if the client
+    /// reuses it, which the protocol forbids, a late answer cannot be distinguished from that of the new request.
     fn forget(&mut self, id: &RequestId) {
         let Some(Pending { batch: Some(key), .. }) = self.pending.remove(id) else { return };
         if let Some(batch) = self.batches.get_mut(&key) {
@@ -395,7 +395,7 @@ impl<F: Frames> Link<F> {
         }
     }
 
-    /// The frame for a message of the service's, where it makes one now.
+    /// The frame for a message of the service, if it results in one now.
     fn write(&mut self, message: &ServerJsonRpcMessage) -> Option<Vec<u8>> {
         let id = match message {
             JsonRpcMessage::Response(response) => Some(&response.id),
@@ -440,13 +440,13 @@ impl<F: Frames> Link<F> {
     }
 }
 
-/// What a frame takes while it waits.
+/// The size that a waiting frame counts as.
 fn taken(frame: &Result<Bytes, TooLong>) -> usize {
-    // Many small ones take more than their bytes.
+    // Many small frames take more than their bytes.
     size_of_val(frame) + frame.as_ref().map_or(0, Bytes::len)
 }
 
-/// Values that are written already, as an array.
+/// Joins serialized values into an array.
 pub(crate) fn array(values: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = vec![b'['];
     bytes.extend_from_slice(&values.join(&b','));
@@ -462,7 +462,7 @@ pub(crate) fn count(door: &dyn Door, caller: &Caller, id: &Id) -> Result<(), Ref
     })
 }
 
-/// A piece of an answer as the plain dialect has it.
+/// A piece of an answer, in the form of the plain dialect.
 pub(crate) fn piece_of(params: &Value) -> Option<Value> {
     let id = match params.get("requestId")? {
         Value::Number(number) => Id::Number(number.as_i64()?),
@@ -484,7 +484,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Gone>> + Send + 'static {
         let frame = self.write(&item).inspect(|frame| self.record_out(frame));
-        // Sent at once where there is room, so that messages leave in the order in which they were made.
+        // Sent immediately if there is room, so that messages keep their order.
         let late = match frame.map(|frame| self.out.try_send(frame)) {
             None | Some(Ok(())) => Ok(None),
             Some(Err(mpsc::error::TrySendError::Full(frame))) => Ok(Some(frame)),
@@ -502,7 +502,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             let until = self.talk.is_locked().then_some(self.locked_until);
-            // A peer that does not read is not read from either; one that is locked has no more patience for that.
+            // Don't read from a peer that does not read; a locked peer gets no extra time for that.
             while !self.outbox.is_empty() || self.out.capacity() == 0 {
                 let is_stuck_at = *self.full_since.get_or_insert_with(Instant::now) + STUCK;
                 let may_look = F::AHEAD && self.ahead_bytes < self.opening.message_bytes;
@@ -514,7 +514,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
                 let room = tokio::select! {
                     biased;
                     () = at(until) => {
-                        // What it did not read in time is not kept for it.
+                        // Drop what it did not read in time.
                         self.outbox.clear();
                         return None;
                     }
@@ -536,7 +536,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
             if let Some(message) = self.inbox.pop_front() {
                 return Some(message);
             }
-            // Held until the door has answered, because this future may be dropped before that.
+            // Kept until the lookup has finished, because this future may be dropped before that.
             if let Some(bytes) = self.held.clone() {
                 if let Some(token) = self.strange_token(&bytes) {
                     let learning = self.opening.door.learn(&token);
@@ -544,7 +544,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
                         biased;
                         () = at(until) => return None,
                         () = self.out.closed() => return None,
-                        learnt = learning => tracing::debug!(learnt, "asked about a token"),
+                        learnt = learning => tracing::debug!(learnt, "looked up a token"),
                     }
                     self.asked = true;
                 }
@@ -552,15 +552,15 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
                 self.take_frame(&bytes);
                 continue;
             }
-            // What came before the end is answered too.
+            // Frames before the end are answered too.
             if let Some(frame) = self.ahead.pop_front() {
                 self.ahead_bytes -= taken(&frame);
                 self.hear(frame);
                 continue;
             }
             if self.opening.closing.is_cancelled() {
-                // Once told of the end, the service passes on nothing that calls tell on their way, and they would
-                // wait for that. So it is told when nothing is left to answer; it asks again after every answer.
+                // Once the service sees the end, it drops notifications of running calls, which would wait for them. So
+                // it sees the end only when nothing is left to answer; it polls again after every answer.
                 if !self.pending.is_empty() {
                     self.out.closed().await;
                 }
@@ -569,7 +569,7 @@ impl<F: Frames + 'static> Transport<RoleServer> for Link<F> {
             let frame = tokio::select! {
                 biased;
                 () = self.opening.closing.cancelled() => continue,
-                // Nobody reads what is said any more.
+                // The reader of the output is gone.
                 () = self.out.closed() => return None,
                 () = at(until) => return None,
                 frame = self.frames.next() => frame?,
@@ -622,7 +622,7 @@ mod tests {
         }
     }
 
-    /// Frames that are there already, and no end.
+    /// Frames that are all available at once, without an end.
     struct Waiting(VecDeque<Bytes>);
 
     impl Frames for Waiting {
@@ -667,6 +667,6 @@ mod tests {
         assert!(timeout(STUCK / 4 * 3, link.receive()).await.is_err());
         assert!(link.ahead.is_empty());
         assert!(timeout(STUCK, link.receive()).await.is_err());
-        assert_eq!(link.ahead.len(), 1, "a peer that reads nothing may be gone");
+        assert_eq!(link.ahead.len(), 1, "a peer that reads nothing may have gone away");
     }
 }

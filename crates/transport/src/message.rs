@@ -1,4 +1,4 @@
-//! Envelopes to the messages that `rmcp` serves, and its messages to bytes.
+//! Converts envelopes to `rmcp` messages, and `rmcp` messages to bytes.
 
 use crate::Origin;
 use docent_wire::{
@@ -13,7 +13,7 @@ use rmcp::model::{
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-/// The id as `rmcp` has it.
+/// The id as an `rmcp` type.
 pub(crate) fn request_id(id: &Id) -> RequestId {
     match id {
         Id::Number(number) => RequestId::Number(*number),
@@ -21,7 +21,7 @@ pub(crate) fn request_id(id: &Id) -> RequestId {
     }
 }
 
-/// The id as the wire has it.
+/// The id as a wire type.
 pub(crate) fn wire_id(id: &RequestId) -> Id {
     match id {
         RequestId::Number(number) => Id::Number(*number),
@@ -29,7 +29,7 @@ pub(crate) fn wire_id(id: &RequestId) -> Id {
     }
 }
 
-/// An admitted envelope as a message; `None` for what is heard and needs no handler.
+/// Converts an admitted envelope; `None` for a message that needs no handler.
 pub(crate) fn decode(
     envelope: &Envelope<'_>,
     origin: &Origin,
@@ -50,13 +50,13 @@ pub(crate) fn decode(
         }
         Envelope::Response { id, text } => Ok(response(id.as_ref(), text)
             .inspect_err(
-                |error| tracing::debug!(%error, "a response that can't be read is passed over"),
+                |error| tracing::debug!(%error, "ignoring a malformed response"),
             )
             .ok()),
     }
 }
 
-/// An answer of the client's, as it came: types would lose what they do not know of it.
+/// A client's response, unparsed: typed parsing would lose unknown fields.
 fn response(id: Option<&Id>, text: &str) -> serde_json::Result<ClientJsonRpcMessage> {
     #[derive(Deserialize)]
     struct Answer {
@@ -73,7 +73,7 @@ fn response(id: Option<&Id>, text: &str) -> serde_json::Result<ClientJsonRpcMess
 }
 
 fn request(id: &Id, method: &str, params: Option<&str>) -> Result<ClientRequest, Refusal> {
-    // Types would also be read from an array, by position.
+    // Typed parsing would also accept an array, by position.
     if params.is_some_and(|text| !text.starts_with('{') && text != "null") {
         return Err(Refusal::bad_params(Some(id.clone()), "params", "must be an object"));
     }
@@ -81,7 +81,7 @@ fn request(id: &Id, method: &str, params: Option<&str>) -> Result<ClientRequest,
         "initialize" => ClientRequest::InitializeRequest(Request::new(opening(id, params)?)),
         "ping" => ClientRequest::PingRequest(without(params)),
         "server/discover" => {
-            // Its parameters are its metadata, which is taken apart from the rest.
+            // Its parameters are its metadata, which is extracted separately.
             let mut request = with(id, None)?;
             insert_meta(&mut request.extensions, params);
             ClientRequest::DiscoverRequest(request)
@@ -148,10 +148,10 @@ fn without<M: Default>(params: Option<&str>) -> RequestNoParam<M> {
 
 fn parse<P: DeserializeOwned>(id: &Id, params: &str) -> Result<P, Refusal> {
     serde_json::from_str(params).map_err(|error| {
-        let told = error.to_string();
-        // serde names the member in backquotes; without one, the parameters as a whole are at fault.
-        let member = told.split('`').nth(1).filter(|_| told.starts_with("missing field"));
-        let reason = if member.is_some() { "is required" } else { told.as_str() };
+        let message = error.to_string();
+        // serde puts the member in backquotes; without one, the parameters as a whole are invalid.
+        let member = message.split('`').nth(1).filter(|_| message.starts_with("missing field"));
+        let reason = if member.is_some() { "is required" } else { message.as_str() };
         Refusal::bad_params(Some(id.clone()), member.unwrap_or("params"), reason)
     })
 }
@@ -173,7 +173,7 @@ fn insert_meta(extensions: &mut Extensions, params: Option<&str>) {
     }
 }
 
-/// `initialize` as loose peers send it: what is missing or empty is filled in.
+/// Accepts `initialize` from lenient peers: missing or empty parameters are filled in.
 fn opening<P: DeserializeOwned>(id: &Id, params: Option<&str>) -> Result<P, Refusal> {
     let filled =
         fill_opening(params.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default());
@@ -248,7 +248,7 @@ fn notification(method: &str, params: Option<&str>) -> Option<ClientNotification
     }
 }
 
-/// A message of ours as JSON, shaped for the dialect.
+/// Serializes a message of ours, shaped for the dialect.
 pub(crate) fn encode(dialect: Dialect, message: &ServerJsonRpcMessage) -> Vec<u8> {
     let written = if needs_shaping(dialect) {
         to_value(dialect, message).and_then(|value| serde_json::to_vec(&value))
@@ -257,12 +257,12 @@ pub(crate) fn encode(dialect: Dialect, message: &ServerJsonRpcMessage) -> Vec<u8
     };
     written.unwrap_or_else(|error| {
         let refusal =
-            Refusal::new(None, code::SERVER, format!("the answer can't be written: {error}"));
+            Refusal::new(None, code::SERVER, format!("cannot serialize the answer: {error}"));
         refusal.to_value().to_string().into_bytes()
     })
 }
 
-/// What goes over the wire with what another server said and no type knows in its place; `None` where there is nothing.
+/// The message with fields of another server restored that no type knows; `None` if there are none.
 pub(crate) fn put_back(bytes: &[u8]) -> Option<Vec<u8>> {
     put_back_in_text(std::str::from_utf8(bytes).ok()?).map(String::into_bytes)
 }

@@ -1,4 +1,4 @@
-//! The pipes of the process.
+//! Serves the standard input and output of the process.
 
 use crate::{
     Caller, Door, Principal, Shown, Via,
@@ -17,29 +17,29 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Frames that wait for a slow reader.
+/// Maximum frames waiting for a slow reader.
 const OUT: usize = 256;
 
-/// What [`serve`] needs to know.
+/// Settings of [`serve`].
 #[derive(Clone)]
 pub struct Stdio {
-    /// Guards the server.
+    /// Access control.
     pub door: Arc<dyn Door>,
-    /// Who is at the other end, where that is known; nobody is asked for a token then.
+    /// The principal, if it is known; then no token is required.
     pub principal: Option<Principal>,
     /// Whether the peer must open with `initialize`.
     pub handshake: Handshake,
-    /// Longest message.
+    /// Maximum bytes of a message.
     pub message_bytes: usize,
-    /// Where messages are recorded.
+    /// The traffic recording.
     pub traffic: Option<Arc<Traffic>>,
-    /// Ends the conversation: nothing more is read, what is being worked on is answered. The end of the input cancels it.
+    /// Ends the connection: nothing more is read, running requests are answered. The end of the input cancels it.
     pub closing: CancellationToken,
 }
 
 /// Serves the process's own stdin and stdout until stdin ends or `closing` is cancelled.
 pub async fn serve<H: ServerHandler>(handler: H, setup: Stdio) -> io::Result<()> {
-    // Node hands its children sockets; a shell hands them pipes. Both can be driven without a thread per read.
+    // Node gives its children sockets; a shell gives them pipes. Both can be driven without a thread per read.
     if let Some((reader, writer)) = socket_pair() {
         return serve_on(handler, setup, reader, writer).await;
     }
@@ -47,7 +47,7 @@ pub async fn serve<H: ServerHandler>(handler: H, setup: Stdio) -> io::Result<()>
     serve_on(handler, setup, reader, writer).await
 }
 
-/// Serves any pair of pipes.
+/// Serves any pair of streams.
 pub async fn serve_on<H, R, W>(handler: H, setup: Stdio, reader: R, writer: W) -> io::Result<()>
 where
     H: ServerHandler,
@@ -79,10 +79,10 @@ where
     writing.await.map_err(io::Error::other)?
 }
 
-/// The end of the input closes the conversation: what was asked before it is answered.
+/// The end of the input closes the connection: earlier requests are still answered.
 ///
-/// A line that is one open bracket begins a message that people have laid out over several lines; it ends where its
-/// brackets do.
+/// A line with only an opening bracket starts a pretty-printed message on several lines, which ends where its brackets
+/// close.
 struct UntilEnd<R> {
     lines: Lines<R>,
     limit: usize,
@@ -97,7 +97,7 @@ impl<R: AsyncRead + Unpin + Send> UntilEnd<R> {
         Self { lines: Lines::new(reader, limit), limit, laid_out, nesting, closing }
     }
 
-    /// Adds a line to a message that is laid out over several; gives the message once it is whole.
+    /// Adds a line to a message that spans several lines; returns the message once it is complete.
     fn add(&mut self, line: &Bytes) -> Option<Result<Bytes, TooLong>> {
         let depth = self.nesting.feed(line, usize::MAX);
         self.laid_out.extend_from_slice(line);
@@ -136,7 +136,7 @@ impl<R: AsyncRead + Unpin + Send> Frames for UntilEnd<R> {
     }
 }
 
-/// Writes frames as lines, as many as are there in one go.
+/// Writes frames as lines, batching those that are ready.
 async fn write_lines<W: AsyncWrite + Unpin>(
     mut writer: W,
     mut frames: mpsc::Receiver<Vec<u8>>,

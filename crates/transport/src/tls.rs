@@ -1,6 +1,6 @@
-//! TLS for the listener: certificates from files, read again when asked, and what a client's certificate says.
+//! TLS for the listener: certificates from files, reloaded on request, and the contents of client certificates.
 //!
-//! Decides who is who for nobody: a verified certificate is handed to the [`Door`](crate::Door) as it is.
+//! Does not authorize: a verified certificate is passed to the [`Door`](crate::Door).
 
 use rustls::{
     RootCertStore, ServerConfig,
@@ -22,83 +22,83 @@ use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use x509_parser::{extensions::GeneralName, prelude::X509Certificate};
 
-/// Where certificates are kept.
+/// Paths of the certificates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The server's certificate and those between it and the root, PEM.
+    /// The server's certificate and the intermediate ones, PEM.
     pub chain: PathBuf,
     /// Its private key, PEM.
     pub key: PathBuf,
-    /// Certificates that sign those of clients, PEM. Without it clients are not asked for one.
+    /// CA certificates for clients, PEM. Without it clients are not asked for a certificate.
     pub client_ca: Option<PathBuf>,
-    /// Whether a client without a certificate is refused.
+    /// Whether a client without a certificate is rejected.
     pub client_required: bool,
 }
 
-/// Why certificates can't be used. Each says which file to mend.
+/// Why certificates cannot be used. Each variant names the file to fix.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file is not there, or not ours to read.
-    #[error("{file} can't be read: check the path and who may read it")]
+    /// A file is missing or not readable.
+    #[error("cannot read {file}: check the path and the file's permissions")]
     Unreadable {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         cause: io::Error,
     },
-    /// A file is not PEM, or not of the kind that is wanted.
-    #[error("{file} is not PEM with {wanted} in it")]
+    /// A file is not PEM, or does not contain what is expected.
+    #[error("{file} does not contain {wanted} in PEM form")]
     NotPem {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// What it should hold.
+        /// The expected contents.
         wanted: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         cause: pem::Error,
     },
-    /// A file holds no certificate.
-    #[error("{file} holds no certificate: it needs a block that begins with BEGIN CERTIFICATE")]
+    /// A file without a certificate.
+    #[error("{file} contains no certificate: add a block that begins with BEGIN CERTIFICATE")]
     Empty {
-        /// Which.
+        /// The file.
         file: PathBuf,
     },
-    /// Certificate and key don't go together, or one of them is of no known kind.
-    #[error("{chain} and {key} can't be used together: the key must be the first certificate's")]
+    /// Certificate and key do not match, or one of them is of an unsupported kind.
+    #[error("{chain} and {key} do not match: the key must belong to the first certificate")]
     Unusable {
         /// The certificates.
         chain: PathBuf,
         /// The key.
         key: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         cause: rustls::Error,
     },
-    /// A certificate can't sign those of clients.
-    #[error("{file} holds a certificate that can't vouch for clients")]
+    /// A certificate that cannot sign client certificates.
+    #[error("{file} contains a certificate that cannot sign client certificates")]
     BadClientCa {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         cause: rustls::Error,
     },
-    /// The certificates for clients are no set of roots.
-    #[error("{file} can't be used to verify clients")]
+    /// The client CA certificates cannot be used as roots.
+    #[error("cannot verify clients with {file}")]
     NoVerifier {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         cause: VerifierBuilderError,
     },
-    /// Clients must show a certificate that nothing can verify.
-    #[error("clients must show a certificate, but no file names who signs them: set client_ca")]
+    /// Client certificates are required, but nothing can verify them.
+    #[error("client certificates are required, but no CA is configured: set client_ca")]
     NoClientCa,
 }
 
-/// Certificates in use. Connections that are open keep those that they began with.
+/// The current certificates. Open connections keep those they began with.
 pub struct Tls {
     files: RwLock<TlsFiles>,
     current: RwLock<Arc<Current>>,
@@ -110,19 +110,19 @@ struct Current {
 }
 
 impl Tls {
-    /// Reads certificates. A certificate that is out of date is a warning: replacing it must not need a restart.
+    /// Loads certificates. An expired certificate is only a warning: replacing it must not need a restart.
     pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
         let current = Arc::new(read(&files)?);
         Ok(Self { files: RwLock::new(files), current: RwLock::new(current) })
     }
 
-    /// Reads the same files again. After an error the old certificates stay in use.
+    /// Reads the same files again. On an error the old certificates stay in use.
     pub fn reload(&self) -> Result<(), TlsError> {
         let files = self.files.read().unwrap_or_else(PoisonError::into_inner).clone();
         self.replace(files)
     }
 
-    /// Reads other files. After an error the old certificates stay in use.
+    /// Reads other files. On an error the old certificates stay in use.
     pub fn replace(&self, files: TlsFiles) -> Result<(), TlsError> {
         let current = Arc::new(read(&files)?);
         *self.files.write().unwrap_or_else(PoisonError::into_inner) = files;
@@ -130,7 +130,7 @@ impl Tls {
         Ok(())
     }
 
-    /// What is wrong with certificates that are used all the same.
+    /// Problems with certificates that are used anyway.
     pub fn warnings(&self) -> Vec<String> {
         self.current().warnings.clone()
     }
@@ -139,7 +139,7 @@ impl Tls {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The server's side of a handshake.
+    /// The server side of a handshake.
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         TlsAcceptor::from(Arc::clone(&self.current().config)).accept(stream).await
     }
@@ -172,7 +172,7 @@ fn read(files: &TlsFiles) -> Result<Current, TlsError> {
     let mut config = builder.with_single_cert(chain, key).map_err(unusable)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     if files.client_ca.is_some() {
-        // Of a session that is resumed nothing is verified again, and a certificate would count beyond its end.
+        // A resumed session is not verified again, so a certificate would remain valid after its end.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
     }
@@ -202,7 +202,7 @@ fn bytes(file: &Path) -> Result<Vec<u8>, TlsError> {
     let read = || {
         // Opening a pipe would block the start until another program writes to it.
         if !std::fs::metadata(file)?.is_file() {
-            let reason = "it is not a regular file: put the PEM text into one";
+            let reason = "not a regular file: put the PEM text into one";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
         std::fs::read(file)
@@ -224,24 +224,24 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 fn out_of_date(file: &Path, certificate: &CertificateDer<'_>) -> Option<String> {
     let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
     let validity = certificate.validity();
-    let told = |what: &str| format!("the certificate in {} {what}: replace it", file.display());
+    let warning = |what: &str| format!("the certificate in {} {what}: replace it", file.display());
     if validity.is_valid() {
         return None;
     }
     let now = x509_parser::time::ASN1Time::now();
     Some(if now < validity.not_before {
-        told(&format!("is not valid before {}", validity.not_before))
+        warning(&format!("is not valid before {}", validity.not_before))
     } else {
-        told(&format!("expired on {}", validity.not_after))
+        warning(&format!("expired on {}", validity.not_after))
     })
 }
 
-/// A client's certificate, signed by one of those that vouch for clients.
+/// A verified client certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate {
     /// SHA-256 of the whole certificate, in lower-case hexadecimal.
     pub fingerprint: String,
-    /// Whom it names: DNS names, mail addresses and URIs, then the common name.
+    /// Its names: DNS names, mail addresses and URIs, then the common name.
     pub names: Vec<String>,
 }
 
@@ -273,7 +273,7 @@ fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
         _ => None,
     });
     let common = certificate.subject().iter_common_name().filter_map(|name| name.as_str().ok());
-    // A name that prints as another must not be taken for it.
+    // A name with invisible characters could be mistaken for another.
     let is_plain = |name: &&str| !name.is_empty() && !name.contains(char::is_control);
     listed.chain(common).filter(is_plain).map(str::to_owned).collect()
 }

@@ -211,7 +211,7 @@ fn one(text: &str) -> Result<Envelope<'_>, Refusal> {
             Ok(_) => Refusal::new(
                 None,
                 code::INVALID_REQUEST,
-                "Invalid Request: a message is a JSON object",
+                "Invalid Request: a message must be a JSON object",
             ),
             Err(error) => not_json(&error),
         });

@@ -1,19 +1,19 @@
-//! The one parser for what names a host on HTTP: `Host`, the authority of a request target, and `Origin`.
+//! The only parser for host names in HTTP: `Host`, the authority of a request target, and `Origin`.
 //!
-//! It accepts `host[:port]` and nothing around it. Userinfo, an empty or signed port, empty labels, a trailing dot,
-//! text after the bracket of an IPv6 address and IPv4 addresses written as IPv6 are refused, because two readers of
-//! such a text may disagree about which host it names.
+//! Accepts `host[:port]` and nothing else. Userinfo, an empty or signed port, empty labels, a trailing dot, text after
+//! the bracket of an IPv6 address and IPv4 addresses written as IPv6 are rejected, because two readers of such a text
+//! may disagree about which host it names.
 
 use std::{
     fmt,
     net::{IpAddr, Ipv6Addr},
 };
 
-/// Longest name in bytes, and longest label of one.
+/// Maximum bytes of a name, and of one of its labels.
 const MAX_NAME_BYTES: usize = 253;
 const MAX_LABEL_BYTES: usize = 63;
 
-/// A host and the port beside it, where one is written.
+/// A host and an optional port.
 ///
 /// ```
 /// use docent_transport::http::Authority;

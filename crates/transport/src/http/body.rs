@@ -1,4 +1,4 @@
-//! Bodies, bounded, and JSON-RPC errors as responses.
+//! Bounded request bodies, and JSON-RPC errors as responses.
 
 use super::{Web, listen::Peer};
 use crate::door::{retry_data, whole_seconds};
@@ -20,26 +20,26 @@ use std::{
 };
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// The rest of an over-long body is read and thrown away, up to this many times the limit, so that a client that is
-/// still writing gets the answer and may use the connection again.
+/// The rest of an oversized body is read and discarded, up to this many times the limit, so that a client that is still
+/// writing gets the response and may reuse the connection.
 const DISCARD_FACTOR: usize = 8;
 
-/// Room that is made for a body on its word alone. A peer that announces more has to send it.
+/// Capacity reserved for a body based on its declared length. A peer that declares more has to send it.
 const AT_ONCE: usize = 64 * 1024;
 
-/// Whether a body is announced to be longer than a message may be.
+/// Whether the declared length of a body exceeds the message limit.
 pub(super) fn is_over_long(body: &Body, web: &Web) -> bool {
     let limit = u64::try_from(web.message_bytes).unwrap_or(u64::MAX);
     hyper::body::Body::size_hint(body).lower() > limit
 }
 
-/// Answers a request whose body is announced over the limit, before any of it has arrived.
+/// Answers a request whose declared length exceeds the limit, before any of the body has arrived.
 pub(super) fn refuse_over_long(request: Request, web: &Web) -> Response {
     let peer = request.extensions().get::<Peer>().cloned();
     let expects_continue = request.headers().contains_key(header::EXPECT);
     let body = request.into_body();
     if expects_continue {
-        // The client waits for a word before it sends the body, and must not get one.
+        // The client waits for `100 Continue` before it sends the body, and must not get it.
         return closing(too_long(web));
     }
     let most = web.message_bytes.saturating_mul(DISCARD_FACTOR);
@@ -52,8 +52,8 @@ fn too_long(web: &Web) -> Response {
     refused(StatusCode::PAYLOAD_TOO_LARGE, &Refusal::too_long(web.message_bytes))
 }
 
-/// Reads what is left of a body while its answer is on its way. Dropping an unread body would reset the connection, and
-/// a client that is still writing would lose the answer.
+/// Reads the rest of a body while its response is being sent. Dropping an unread body would reset the connection, and a
+/// client that is still writing would lose the response.
 fn discard(body: Body, most: usize, web: &Web, peer: Option<&Peer>) {
     if let Some(peer) = peer {
         peer.clock.linger();
@@ -71,7 +71,7 @@ fn discard(body: Body, most: usize, web: &Web, peer: Option<&Peer>) {
         tokio::select! {
             ended = timeout(time, read) => {
                 if ended.is_err() {
-                    tracing::debug!("the rest of an over-long body did not come in time");
+                    tracing::debug!("the rest of an oversized body did not arrive in time");
                 }
             }
             () = closing.cancelled() => {}
@@ -79,7 +79,7 @@ fn discard(body: Body, most: usize, web: &Web, peer: Option<&Peer>) {
     });
 }
 
-/// Reads a whole body of JSON. One that is announced over the limit was refused before.
+/// Reads a whole JSON body. A declared length over the limit was rejected before.
 pub(super) async fn read_json(
     headers: &HeaderMap,
     body: Body,
@@ -88,8 +88,8 @@ pub(super) async fn read_json(
 ) -> Result<Bytes, Response> {
     let limit = web.message_bytes;
     if !is_json(headers) {
-        let told = "Content-Type must be application/json";
-        return Err(closing(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &invalid(told))));
+        let message = "Content-Type must be application/json";
+        return Err(closing(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, &invalid(message))));
     }
     let announced = usize::try_from(hyper::body::Body::size_hint(&body).lower());
     let mut read = BytesMut::with_capacity(announced.unwrap_or(AT_ONCE).min(AT_ONCE));
@@ -98,16 +98,16 @@ pub(super) async fn read_json(
     loop {
         let Ok(chunk) = timeout_at(begun + time_for(read.len(), web), chunks.next()).await else {
             web.tally.count_timed_out();
-            let told = "The body came too slowly: send it again on a faster connection";
-            return Err(closing(refused(StatusCode::REQUEST_TIMEOUT, &invalid(told))));
+            let message = "The body arrived too slowly: resend it on a faster connection";
+            return Err(closing(refused(StatusCode::REQUEST_TIMEOUT, &invalid(message))));
         };
         let Some(chunk) = chunk else { break };
         let chunk = chunk.map_err(|error| {
-            refused(StatusCode::BAD_REQUEST, &invalid(&format!("the body can't be read: {error}")))
+            refused(StatusCode::BAD_REQUEST, &invalid(&format!("cannot read the body: {error}")))
         })?;
         if read.len() + chunk.len() > limit {
-            // Nothing is kept of a body that is refused: after blocks of megabytes that come and go, glibc's allocator
-            // gives less and less of them back.
+            // Release a rejected body immediately: after many blocks of megabytes come and go, glibc's allocator
+            // returns less and less memory.
             drop(read);
             let most = limit.saturating_mul(DISCARD_FACTOR - 1);
             discard(Body::from_stream(chunks), most, web, peer);
@@ -118,14 +118,14 @@ pub(super) async fn read_json(
     Ok(read.freeze())
 }
 
-/// How long a body may take of which this much has come.
+/// The time allowed for a body of which this much has arrived.
 fn time_for(passed: usize, web: &Web) -> Duration {
-    // No body is longer than some limit in memory, so the sum is far from its own.
+    // No body exceeds the limit in memory, so the sum is far from overflowing.
     let earned = u32::try_from(passed / web.bounds.body_rate.max(1)).unwrap_or(u32::MAX);
     web.bounds.body.saturating_add(Duration::from_secs(earned.into()))
 }
 
-/// Whether a body is announced as JSON.
+/// Whether the content type is JSON.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let named =
         headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -137,20 +137,20 @@ fn invalid(message: &str) -> Refusal {
     Refusal::new(None, code::INVALID_REQUEST, message)
 }
 
-/// A response to a request whose body was not read: the connection can't be used again, and says so.
+/// A response to a request whose body was not read: announces that the connection closes.
 pub(super) fn closing(mut response: Response) -> Response {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
-/// A refusal as a response.
+/// An error as a response.
 pub(super) fn refused(status: StatusCode, refusal: &Refusal) -> Response {
     let mut response = json(&refusal.to_value());
     *response.status_mut() = status;
     response
 }
 
-/// A refusal that says when to try again.
+/// An error that states when to try again.
 pub(super) fn try_later(status: StatusCode, reason: String, wait: Duration) -> Response {
     let refusal = Refusal::new(None, code::SERVER, reason).with(retry_data(wait));
     let mut response = refused(status, &refusal);
@@ -163,17 +163,17 @@ pub(super) fn json(value: &Value) -> Response {
     json_bytes(value.to_string().into_bytes())
 }
 
-/// JSON that is written already.
+/// Serialized JSON.
 pub(super) fn json_bytes(bytes: Vec<u8>) -> Response {
     ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], bytes).into_response()
 }
 
-/// Keeps something for as long as a response is being read.
+/// Keeps a value alive while a response is being read.
 pub(super) fn held(response: Response, what: impl Send + Unpin + 'static) -> Response {
     response.map(|body| Body::new(Held { body, _what: what }))
 }
 
-/// A body, and what is kept until it is dropped.
+/// A body, and a value that is dropped with it.
 struct Held<T> {
     body: Body,
     _what: T,

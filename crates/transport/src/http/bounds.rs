@@ -1,43 +1,44 @@
-//! How much of everything a connection may take, and how often that was too much.
+//! Limits per connection, and counters of connections that exceeded them.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
-/// What a peer may take of the listener, in time, connections and bytes.
+/// Limits of the listener on time, connections and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Connections open at once. Further ones hear 503 and are closed.
+    /// Maximum open connections. Further ones get 503 and are closed.
     pub connections: usize,
-    /// Connections open at once from one address, or from one /64 of IPv6.
+    /// Maximum open connections from one address, or from one /64 of IPv6.
     pub connections_per_address: usize,
     /// From the first byte of a request to the end of its headers; for the first request, from the connection on.
     pub head: Duration,
-    /// Longest request line and headers together, up to 128 KiB. Longer ones hear 431, as do more than 100 headers.
+    /// Maximum bytes of the request line and headers together, up to 128 KiB. Larger ones get 431, as do more than 100
+    /// headers.
     pub head_bytes: usize,
-    /// For the body of a request. A slower one hears 408.
+    /// Timeout for the body of a request. A slower one gets 408.
     pub body: Duration,
-    /// Bytes of a body that earn it another second.
+    /// Bytes of a body that extend its timeout by a second.
     pub body_rate: usize,
-    /// Between two requests on one connection.
+    /// Idle timeout between two requests on one connection.
     pub idle: Duration,
-    /// For the TLS handshake.
+    /// Timeout of the TLS handshake.
     pub tls_handshake: Duration,
-    /// For a peer that reads nothing of what is written to it.
+    /// Timeout for a peer that reads nothing of what is written to it.
     pub write: Duration,
-    /// For a session in which no request and no stream is open. When seats are short, a thirtieth of it.
+    /// Timeout for a session without open requests and streams. When slots run out, a thirtieth of it.
     pub session: Duration,
-    /// How often an open WebSocket is pinged.
+    /// Interval of pings on an open WebSocket.
     pub ping: Duration,
-    /// For a WebSocket peer that neither says anything whole nor answers a ping.
+    /// Timeout for a WebSocket peer that neither sends a whole message nor answers a ping.
     pub silence: Duration,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
         Self {
-            // Every session and stream that the server seats by default, and room for short requests beside them.
+            // All sessions and streams that the server allows by default, and room for short requests beside them.
             connections: 4096 + 512,
             connections_per_address: 1024,
             head: Duration::from_secs(10),
@@ -49,13 +50,13 @@ impl Default for Bounds {
             write: Duration::from_secs(30),
             session: Duration::from_mins(30),
             ping: Duration::from_secs(30),
-            // Peers that look at the socket only when they want an answer must not lose it while people think.
+            // Peers that only read the socket when they want an answer must not lose it while people think.
             silence: Duration::from_mins(5),
         }
     }
 }
 
-/// Connections and sessions that ended for reasons of ours, for metrics.
+/// Counters of connections and sessions that docent ended, for metrics.
 #[derive(Debug, Default)]
 pub struct Tally {
     turned_away: AtomicU64,
@@ -66,12 +67,12 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Connections that found every place taken.
+    /// Connections refused because all slots were taken.
     pub fn turned_away(&self) -> u64 {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    /// Connections that took longer than a bound over a head or over reading, and bodies that did.
+    /// Connections that exceeded a timeout for a head or for reading, and bodies that did.
     pub fn timed_out(&self) -> u64 {
         self.timed_out.load(Ordering::Relaxed)
     }
@@ -86,12 +87,12 @@ impl Tally {
         self.handshakes_failed.load(Ordering::Relaxed)
     }
 
-    /// Sessions that nobody used any more.
+    /// Idle sessions that were ended.
     pub fn sessions_ended(&self) -> u64 {
         self.sessions_ended.load(Ordering::Relaxed)
     }
 
-    /// All of it, as Prometheus reads it.
+    /// All counters in the Prometheus text format.
     pub(super) fn text(&self) -> String {
         let (away, slow, idle) = (self.turned_away(), self.timed_out(), self.idle());
         let (handshakes, sessions) = (self.handshakes_failed(), self.sessions_ended());
@@ -102,7 +103,7 @@ impl Tally {
              docent_connections_ended_total{{reason=\"slow\"}} {slow}\n\
              docent_connections_ended_total{{reason=\"idle\"}} {idle}\n\
              docent_connections_ended_total{{reason=\"handshake\"}} {handshakes}\n\
-             # HELP docent_sessions_reclaimed_total Sessions that docent ended because nobody used them.\n\
+             # HELP docent_sessions_reclaimed_total Idle sessions that docent ended.\n\
              # TYPE docent_sessions_reclaimed_total counter\n\
              docent_sessions_reclaimed_total {sessions}\n"
         )
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_count_is_told() {
+    fn every_count_is_exported() {
         let tally = Tally::default();
         let zeros = tally.text();
         tally.count_turned_away();
@@ -143,14 +144,14 @@ mod tests {
         }
         (0..4).for_each(|_| tally.count_failed_handshake());
         tally.count_ended_sessions(5);
-        let told: Vec<String> = tally
+        let exported: Vec<String> = tally
             .text()
             .lines()
             .filter(|line| !line.starts_with('#'))
             .map(|line| line.replace("docent_", "").replace("_total", ""))
             .collect();
         assert_eq!(
-            told,
+            exported,
             [
                 "connections_ended{reason=\"no_place\"} 1",
                 "connections_ended{reason=\"slow\"} 2",

@@ -1,7 +1,7 @@
-//! One connection: its bytes, and the time that it has for them.
+//! One connection: its bytes, and its timeouts.
 //!
-//! hyper's own timer for headers also runs between two requests and is made anew for each, so the times are kept here:
-//! the stream and the service note what the connection waits for, and whoever drives it looks at the clock.
+//! hyper's own timer for headers also runs between two requests and restarts for each, so timeouts are tracked here:
+//! the stream and the service record what the connection waits for, and the driver checks the clock.
 
 use super::{Bounds, places::Place};
 use axum::body::Body;
@@ -26,30 +26,30 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-/// Nothing is waited for.
+/// No deadline.
 const NEVER: u64 = u64::MAX;
 
-/// When a connection has waited too long. Times are milliseconds since it opened.
+/// Determines when a connection has waited too long. Times are milliseconds since it opened.
 ///
-/// All of it is touched by the connection's own task, so no order between threads is needed.
+/// Only the connection's own task accesses it, so relaxed atomics suffice.
 pub(super) struct Clock {
     opened: Instant,
     head: Duration,
     idle: Duration,
     write: Duration,
     body: Duration,
-    /// The rest of an over-long body is being thrown away, while its answer is on its way.
+    /// The rest of an oversized body is being discarded while its response is sent.
     lingering: AtomicBool,
-    /// No byte of the next request has come.
+    /// No byte of the next request has arrived.
     between: AtomicBool,
-    /// The next read asks the system itself for bytes, and not the runtime for what it last heard from the system.
+    /// The next read asks the system itself for bytes, instead of the runtime's cached readiness.
     looking: AtomicBool,
     reading_until: AtomicU64,
     writing_until: AtomicU64,
 }
 
 impl Clock {
-    /// A connection that has just opened, and has the time of one head for its first.
+    /// A connection that has just opened, with the timeout of one head for its first request.
     pub(super) fn new(bounds: &Bounds) -> Self {
         let Bounds { head, idle, write, body, .. } = *bounds;
         let clock = Self {
@@ -73,7 +73,7 @@ impl Clock {
         u64::try_from(at).unwrap_or(NEVER)
     }
 
-    /// Bytes came: the first of them begin a head.
+    /// Bytes arrived: the first of them start a head.
     fn read(&self) {
         if self.between.load(Ordering::Relaxed) {
             self.between.store(false, Ordering::Relaxed);
@@ -81,15 +81,15 @@ impl Clock {
         }
     }
 
-    /// A head is whole. Its body has a bound of its own, and its answer may take as long as it takes.
+    /// A head is complete. Its body has its own timeout, and its response may take any time.
     pub(super) fn answer(&self) {
         self.lingering.store(false, Ordering::Relaxed);
-        // It may have come with the request before it, so that no byte of it was read by itself.
+        // It may have arrived with the previous request, so that no byte of it was read separately.
         self.between.store(false, Ordering::Relaxed);
         self.reading_until.store(NEVER, Ordering::Relaxed);
     }
 
-    /// An answer is handed over: the next request may be waited for.
+    /// A response was handed over: the next request may arrive.
     fn answered(&self) {
         if self.lingering.load(Ordering::Relaxed) {
             return;
@@ -98,23 +98,23 @@ impl Clock {
         self.reading_until.store(self.after(self.idle), Ordering::Relaxed);
     }
 
-    /// The request is answered before its body has come. Until the next head is whole, the connection has the time of
-    /// one body: bytes of this one must not be taken for the beginning of a head.
+    /// The request is answered before its body has arrived. Until the next head is complete, the connection has the
+    /// timeout of one body: bytes of this one must not be taken for the beginning of a head.
     pub(super) fn linger(&self) {
         self.lingering.store(true, Ordering::Relaxed);
         self.between.store(false, Ordering::Relaxed);
         self.reading_until.store(self.after(self.body), Ordering::Relaxed);
     }
 
-    /// Makes the next read a last look, if that can matter: on a busy machine the alarm of a connection can ring long
-    /// before its task runs, and a request that came meanwhile is not one that came too late.
+    /// Makes the next read a last check, if that can matter: on a busy machine the timer of a connection can fire long
+    /// before its task runs, and a request that arrived in between is not late.
     pub(super) fn look(&self) -> bool {
         let between = self.is_between();
         self.looking.store(between, Ordering::Relaxed);
         between
     }
 
-    /// Whether nothing but the next request is waited for.
+    /// Whether the connection is only waiting for the next request.
     pub(super) fn is_between(&self) -> bool {
         self.between.load(Ordering::Relaxed) && self.writing_until.load(Ordering::Relaxed) == NEVER
     }
@@ -127,7 +127,7 @@ impl Clock {
         }
     }
 
-    /// When the connection is to be closed, as things stand.
+    /// The current deadline of the connection.
     pub(super) fn due(&self) -> Option<Instant> {
         let reading = self.reading_until.load(Ordering::Relaxed);
         let writing = self.writing_until.load(Ordering::Relaxed);
@@ -136,14 +136,14 @@ impl Clock {
     }
 }
 
-/// Bytes, in the clear or not.
+/// A plain or TLS stream.
 pub(super) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
 impl Stream {
-    /// Whether the system has bytes that nobody has read.
+    /// Whether the system has unread bytes.
     fn has_unread(&self) -> bool {
         let socket = match self {
             Self::Plain(stream) => stream,
@@ -154,14 +154,14 @@ impl Stream {
     }
 }
 
-/// A stream that notes what it waits for. It keeps the connection's place, also once it is a WebSocket's.
+/// A stream that records what it waits for. It keeps the connection's slot, also once it is a WebSocket.
 pub(super) struct Io {
     pub(super) stream: Stream,
     pub(super) clock: Arc<Clock>,
     pub(super) _place: Place,
 }
 
-/// The same call on whichever stream it is.
+/// Forwards a call to the inner stream.
 macro_rules! on {
     ($io:expr, $call:ident $(, $argument:expr)*) => {
         match &mut $io.stream {
@@ -183,7 +183,7 @@ impl AsyncRead for Io {
             && polled.is_pending()
             && self.stream.has_unread()
         {
-            // They have begun a head; the runtime is about to hear of them.
+            // They have started a head, although the runtime does not know yet.
             self.clock.read();
         }
         let done = ready!(polled);
@@ -235,7 +235,7 @@ impl AsyncWrite for Io {
     }
 }
 
-/// The body of an answer. Its end is the beginning of the wait for the next request.
+/// The body of a response. Its end starts the wait for the next request.
 pub(super) struct Answer {
     pub(super) body: Body,
     pub(super) clock: Arc<Clock>,
@@ -275,7 +275,7 @@ mod tests {
         Duration::from_secs(number)
     }
 
-    /// What is left until the connection is closed.
+    /// The time left until the connection is closed.
     #[track_caller]
     fn check(clock: &Clock, want: Option<u64>) {
         let left = clock.due().map(|due| due.saturating_duration_since(Instant::now()));
@@ -299,14 +299,14 @@ mod tests {
         )
     }
 
-    /// Reads without letting the runtime hear from the system; gives back whether the connection is to be closed.
+    /// Reads without updating the runtime's readiness; returns whether the connection is to be closed.
     fn is_due_after_a_look(io: &mut Io, clock: &Clock) -> bool {
         let mut cx = Context::from_waker(std::task::Waker::noop());
         let mut bytes = [0; 64];
         assert!(clock.due().is_some_and(|due| due <= Instant::now()));
         assert!(clock.look());
         let polled = Pin::new(io).poll_read(&mut cx, &mut ReadBuf::new(&mut bytes));
-        assert!(polled.is_pending(), "the runtime has heard of the bytes already");
+        assert!(polled.is_pending(), "the runtime already knows of the bytes");
         clock.due().is_some_and(|due| due <= Instant::now())
     }
 
@@ -315,10 +315,10 @@ mod tests {
         use std::io::Write;
         for _ in 0..200 {
             let (mut io, mut peer, clock) = answered().await;
-            // Nothing has come: the wait is over.
+            // Nothing has arrived: the wait is over.
             assert!(is_due_after_a_look(&mut io, &clock));
             peer.write_all(b"GET / HTTP/1.1\r\n").unwrap();
-            // The rest of the head has its usual time, and no look gives it more.
+            // The rest of the head has its usual timeout, and no check extends it.
             assert!(!is_due_after_a_look(&mut io, &clock));
             assert!(!clock.look());
         }
@@ -341,7 +341,7 @@ mod tests {
         check(&clock, None);
         clock.wrote(&stuck);
         tokio::time::advance(seconds(7)).await;
-        // Trying again is not progress.
+        // A retry does not count as progress.
         clock.wrote(&stuck);
         check(&clock, Some(23));
         clock.wrote(&moved);
@@ -358,7 +358,7 @@ mod tests {
         check(&clock, Some(1));
         clock.wrote(&moved);
         clock.answered();
-        // A head that came with the request before it: what is read next is its body.
+        // A head that arrived with the previous request: the next bytes are its body.
         clock.answer();
         clock.read();
         check(&clock, None);

@@ -1,4 +1,4 @@
-//! Server-sent events as bytes.
+//! Writes server-sent events.
 
 use axum::{
     body::Body,
@@ -11,7 +11,7 @@ use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use std::{convert::Infallible, pin::Pin, time::Duration};
 use tokio::time::timeout;
 
-/// A comment this often keeps proxies from closing an idle stream.
+/// Interval of comments that keep proxies from closing an idle stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// One event.
@@ -25,7 +25,7 @@ pub(super) fn event(name: &str, data: &[u8]) -> Bytes {
     bytes.into()
 }
 
-/// A session's message as an event that can be resumed from.
+/// A session's message as a resumable event.
 pub(super) fn resumable(message: &ServerSseMessage) -> Bytes {
     let mut text = String::new();
     if let Some(id) = &message.event_id {
@@ -47,7 +47,7 @@ pub(super) fn resumable(message: &ServerSseMessage) -> Bytes {
     text.into()
 }
 
-/// Events as a response that is never silent for long.
+/// Events as a response that sends keep-alive comments.
 pub(super) fn respond(events: impl Stream<Item = Bytes> + Send + 'static) -> Response {
     let events: Pin<Box<dyn Stream<Item = Bytes> + Send>> = Box::pin(events);
     let kept = stream::unfold(events, |mut events| async move {

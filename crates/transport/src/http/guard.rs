@@ -1,4 +1,4 @@
-//! Every request passes here first: Host, Origin, token, rate; and leaves with CORS and safety headers.
+//! Checks every request first: Host, Origin, token, rate limit; and adds CORS and security headers to responses.
 
 use super::{
     Shared, State, Web,
@@ -31,22 +31,22 @@ const ALLOWED_HEADERS: &str = "content-type, accept, authorization, last-event-i
 /// Response headers that a web page may read.
 const EXPOSED_HEADERS: &str = "mcp-session-id, mcp-protocol-version, retry-after, www-authenticate";
 
-/// Names by which tokens are put into addresses, where logs and other sites get to see them.
+/// Query parameters that carry tokens, where logs and other sites can see them.
 const IN_QUERY: [&str; 3] = ["access_token", "token", "api_key"];
-/// How long the door may take to find out about a token.
+/// Timeout for looking up an unknown token.
 const LEARNING: Duration = Duration::from_secs(10);
 
-/// Why a request goes no further.
+/// Why a request is not passed on.
 enum Stop {
-    /// This is its answer.
+    /// It has been answered.
     Answered(Box<Response>),
-    /// Nobody is known by this token so far.
+    /// The token is unknown so far.
     Stranger(String),
     /// The token may be in the body.
     Unread,
 }
 
-/// Lets a request through, with its [`Origin`] attached, or answers it.
+/// Passes a request on with its [`Origin`] attached, or answers it.
 pub(super) async fn check<H: ServerHandler>(
     shared: State<H>,
     request: Request,
@@ -65,7 +65,7 @@ pub(super) async fn check<H: ServerHandler>(
             Ok((request, _)) if is_over_long(request.body(), web) => refuse_over_long(request, web),
             Ok((mut request, origin)) => {
                 request.extensions_mut().insert(origin);
-                // Held until there is an answer, so that the server does not close before it.
+                // Kept until there is a response, so that the server does not close before it.
                 let answering = shared.posts.token();
                 let brings_answer = brings_answer(&request);
                 let response = next.run(request).await;
@@ -78,7 +78,7 @@ pub(super) async fn check<H: ServerHandler>(
     with_headers(response, allowed_origin, asked.as_ref())
 }
 
-/// Finds out who sent a request, or answers it.
+/// Identifies the sender of a request, or answers it.
 async fn admit<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     request: Request,
@@ -95,7 +95,7 @@ async fn admit<H: ServerHandler>(
             }
         }
     };
-    // The token was refused, and counted, once. Its issuer may have published the key since.
+    // The token was rejected, and counted, once. Its issuer may have published the key since.
     let learned = timeout(LEARNING, shared.web.door.learn(&token)).await;
     if !learned.unwrap_or(false) {
         return Err(Box::new(unauthorized(&shared.web, Some(&token))));
@@ -104,7 +104,7 @@ async fn admit<H: ServerHandler>(
     Ok((request, origin))
 }
 
-/// Whether the body of the answer ends with what was asked for. Other streams stay open until the server ends them.
+/// Whether the body of the response ends with the answer. Other streams stay open until the server ends them.
 fn brings_answer(request: &Request) -> bool {
     let resumed = request.headers().get("last-event-id").and_then(|event| event.to_str().ok());
     request.method() == Method::POST || resumed.is_some_and(is_of_request)
@@ -122,10 +122,10 @@ fn check_origin(
     let is_given_twice = |name: HeaderName| headers.get_all(name).iter().nth(1).is_some();
     let host = if is_given_twice(header::HOST) { None } else { named_host(headers, uri) };
     let Some(host) = host.filter(|host| host_is_ours(web, host)) else {
-        return Err(forbidden("Host is not one of this server's: add it to server.allowed_hosts"));
+        return Err(forbidden("Host is not allowed: add it to server.allowed_hosts"));
     };
     if is_given_twice(header::ORIGIN) {
-        return Err(forbidden("Origin is given twice"));
+        return Err(forbidden("duplicate Origin header"));
     }
     let Some(origin) = headers.get(header::ORIGIN) else { return Ok(None) };
     if origin.to_str().is_ok_and(|origin| origin_is_allowed(web, origin, &host)) {
@@ -134,7 +134,7 @@ fn check_origin(
     Err(forbidden("Origin is not allowed: add it to server.cors.origins"))
 }
 
-/// The host that a request names: in `Host`, in an absolute request target, or in both alike.
+/// The host that a request names: in `Host`, in an absolute request target, or in both if they agree.
 fn named_host(headers: &HeaderMap, uri: &Uri) -> Option<Authority> {
     let target = uri.authority().map(|authority| Authority::parse(authority.as_str()));
     let Some(header) = headers.get(header::HOST) else { return target? };
@@ -145,14 +145,14 @@ fn named_host(headers: &HeaderMap, uri: &Uri) -> Option<Authority> {
     }
 }
 
-/// A name can be made to point anywhere by whoever owns it; an address or a loopback name can't.
+/// The owner of a name can point it anywhere; an address or a loopback name cannot be redirected.
 fn host_is_ours(web: &Web, host: &Authority) -> bool {
     let is_listed =
         |entry: &String| Authority::parse(entry).is_some_and(|entry| host.is_listed_as(&entry));
     host.is_loopback() || host.is_address() || web.hosts.iter().any(is_listed)
 }
 
-/// Whether pages of an origin may call: those of this server itself, and those that are configured.
+/// Whether pages of an origin may call: those of this server itself, and configured ones.
 fn origin_is_allowed(web: &Web, origin: &str, host: &Authority) -> bool {
     let parsed = WebOrigin::parse(origin);
     let is_own = parsed
@@ -167,22 +167,22 @@ fn origin_is_allowed(web: &Web, origin: &str, host: &Authority) -> bool {
     is_own || web.origins.iter().any(is_listed)
 }
 
-/// What a route asks of its callers.
+/// The credentials that a route requires.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asks {
-    /// Nothing.
+    /// None.
     Nothing,
-    /// A token, which a WebSocket may show in `initialize`; until then it is locked.
+    /// A token, which a WebSocket may send in `initialize`; until then it is locked.
     Later,
-    /// A token, which the body shows if it is an `initialize`.
+    /// A token, which may be in the body of an `initialize`.
     InBody,
     /// A token or a certificate, now.
     Now,
-    /// Another way of showing a token than in the address.
+    /// Rejected: a token must not be in the URL.
     AnotherWay,
 }
 
-/// What is asked, and what is shown for it.
+/// The requirement, and the credentials presented.
 struct Visit<'a> {
     via: Via,
     remote: Option<IpAddr>,
@@ -236,13 +236,13 @@ impl<'a> Visit<'a> {
     }
 }
 
-/// Lets a caller in that is known, or need not be.
+/// Admits a caller that is authenticated or need not be.
 fn meet<H: ServerHandler>(shared: &Arc<Shared<H>>, request: &Request) -> Result<Origin, Stop> {
     let web = &shared.web;
     let visit = Visit::of(web, request);
     let known = match visit.asks {
         Asks::AnotherWay => None,
-        // Nothing was presented yet, so nothing is refused.
+        // No credentials were presented yet, so nothing is rejected.
         Asks::InBody if web.door.needs_token() && visit.shown.certificate.is_none() => None,
         Asks::Nothing | Asks::Later | Asks::InBody | Asks::Now => web.door.identify(&visit.shown),
     };
@@ -250,7 +250,7 @@ fn meet<H: ServerHandler>(shared: &Arc<Shared<H>>, request: &Request) -> Result<
     let is_refused = known.is_none() && matches!(visit.asks, Asks::Now | Asks::AnotherWay);
     let is_locked = known.is_none() && visit.asks == Asks::Later;
     let caller = visit.caller(known.unwrap_or_else(crate::Principal::unknown));
-    // Guesses at a token are counted too, and whoever may yet make one, by where they come from.
+    // Guesses at a token are counted too, by remote address, as are callers that may still make one.
     if is_refused || is_locked || visit.is_post {
         count(web, &caller).map_err(Stop::Answered)?;
     }
@@ -266,7 +266,7 @@ fn meet<H: ServerHandler>(shared: &Arc<Shared<H>>, request: &Request) -> Result<
     })
 }
 
-/// Meets a caller again, now with this token.
+/// Identifies a caller again, now with this token.
 fn greet<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     request: &Request,
@@ -288,7 +288,7 @@ fn count(web: &Web, caller: &Caller) -> Result<(), Box<Response>> {
     web.door.admit(caller).map_err(|wait| Box::new(too_many(wait)))
 }
 
-/// Whether a conversation begins with a POST to this path.
+/// Whether a POST to this path may start a connection.
 fn takes_opening(web: &Web, path: &str) -> bool {
     match path {
         "/" | "/mcp" | "/rpc" => web.spoken.http,
@@ -297,7 +297,7 @@ fn takes_opening(web: &Web, path: &str) -> bool {
     }
 }
 
-/// Whether a query string carries what looks like a token.
+/// Whether a query string seems to contain a token.
 fn has_token(query: &str) -> bool {
     let names = query.split('&').filter_map(|pair| pair.split('=').next());
     names.into_iter().any(|name| IN_QUERY.iter().any(|taken| taken.eq_ignore_ascii_case(name)))
@@ -308,7 +308,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-/// Whether a request asks to become a WebSocket.
+/// Whether a request asks for an upgrade to WebSocket.
 pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
     let asked = headers.get(header::UPGRADE).and_then(|value| value.to_str().ok());
     asked.is_some_and(|asked| asked.eq_ignore_ascii_case("websocket"))
@@ -347,7 +347,7 @@ fn with_headers(
     response
 }
 
-/// The fixed list, and whichever headers for single arguments of a tool the page asks for.
+/// The fixed list, and any headers for tool arguments that the page asks for.
 fn allowed_headers(asked: Option<&HeaderValue>) -> HeaderValue {
     let asked = asked.and_then(|asked| asked.to_str().ok()).unwrap_or_default();
     let arguments = asked

@@ -1,8 +1,9 @@
-//! The line of a session: what its client sent on the way in, and what the server says on the way out, each message on the
-//! stream that it belongs to.
+//! The channel of a session: messages of its client on the way in, and messages of the server on the way out, each on
+//! the stream that it belongs to.
 //!
-//! A stream outlives its connection. Whoever comes back with the id of an event goes on behind it. An answer that nobody
-//! took is kept for a while, and so are the last ones that were taken: a connection can break with them on their way.
+//! A stream outlives its connection. A client that reconnects with an event id continues after that event. Unread
+//! answers are kept for a while, and so are the last ones that were read: a connection can break while they are in
+//! transit.
 
 use futures::Stream;
 use rmcp::{
@@ -29,40 +30,40 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// Messages of a client that the server has not looked at yet. Further ones wait.
+/// Maximum messages of a client that the server has not read yet. Further ones wait.
 const IN: usize = 16;
 
-/// Events of a stream that are kept for whoever comes back; as many may wait for its reader.
+/// Maximum events of a stream that are kept for a reconnecting client; as many may wait for its reader.
 const KEPT: usize = 16;
 
-/// Streams of a session whose answer nobody took, and the bytes of all but the newest.
+/// Maximum streams of a session with an unread answer, and the bytes of all but the newest.
 const LEFT: (usize, usize) = (16, 1024 * 1024);
 
-/// Streams of a session that were read to their end, and the bytes of all. Every client that is served has some.
+/// Maximum streams of a session that were read to the end, and the bytes of all. Every client has some.
 const READ: (usize, usize) = (4, 128 * 1024);
 
-/// How long either are kept.
+/// How long either kind is kept.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A client that opens a session says so at once.
+/// How long a client may take to send `initialize`.
 const OPENING: Duration = Duration::from_mins(1);
 
-/// A session in which nothing is said for this long is closed, whether a stream is open or not.
+/// A session without messages for this long is closed, whether a stream is open or not.
 const IDLE: Duration = Duration::from_hours(4);
 
-/// How long a client should wait before it comes back.
+/// The reconnection delay sent to clients.
 const RETRY: Duration = Duration::from_secs(3);
 
-/// Why a session can't do what it was asked to.
+/// Why a session cannot do what is requested.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LineError {
     #[error("the session has ended")]
     Ended,
     #[error(
-        "a request with this id is still being answered: go on with its stream, cancel it, or use another id"
+        "a request with this id is still being answered: resume its stream, cancel it, or use another id"
     )]
     Taken,
-    #[error("no stream has the event {0:?}")]
+    #[error("unknown event id {0:?}")]
     Event(String),
 }
 
@@ -80,7 +81,7 @@ pub(super) struct ServerEnd {
     patience: Duration,
 }
 
-/// Both ends of a new line.
+/// Both ends of a new channel.
 pub(super) fn line() -> (Line, ServerEnd) {
     let (sender, inbox) = mpsc::channel(IN);
     let outbox = Arc::<Outbox>::default();
@@ -91,10 +92,10 @@ pub(super) fn line() -> (Line, ServerEnd) {
 impl Line {
     /// Passes a message on to the server.
     pub(super) async fn send(&self, message: ClientJsonRpcMessage) -> Result<(), LineError> {
-        // A stream ends with a cancellation that is sent, and not with one whose client left before there was room.
+        // Only a cancellation that is actually sent ends a stream, not one whose client left before there was room.
         let room = self.inbox.reserve().await.map_err(|_| LineError::Ended)?;
-        if let JsonRpcMessage::Notification(told) = &message
-            && let ClientNotification::CancelledNotification(cancelled) = &told.notification
+        if let JsonRpcMessage::Notification(sent) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &sent.notification
             && let Some(id) = &cancelled.params.request_id
         {
             self.outbox.streams().cancel(id);
@@ -103,9 +104,9 @@ impl Line {
         Ok(())
     }
 
-    /// Passes a request on; what the server says to it comes on the stream.
+    /// Passes a request on; the server's messages for it arrive on the returned stream.
     pub(super) async fn ask(&self, message: ClientJsonRpcMessage) -> Result<Reader, LineError> {
-        // A stream is opened for a request that is sent, and not for one whose client left before there was room.
+        // Only a request that is actually sent opens a stream, not one whose client left before there was room.
         let room = self.inbox.reserve().await.map_err(|_| LineError::Ended)?;
         let key = match &message {
             JsonRpcMessage::Request(request) => {
@@ -113,7 +114,7 @@ impl Line {
                 let number = self.outbox.streams().open(request.id.clone(), token);
                 Some(number.ok_or(LineError::Taken)?)
             }
-            // Nothing but a request has an answer.
+            // Only a request has an answer.
             _ => None,
         };
         let reader = self.read(key, None).ok_or(LineError::Ended)?;
@@ -121,7 +122,8 @@ impl Line {
         Ok(reader)
     }
 
-    /// What belongs to no request. Where several listen, the first of them hears it, and the next one once it has left.
+    /// Messages that belong to no request. With several listeners, the first receives them, and the next one once it
+    /// has left.
     pub(super) fn listen(&self) -> Result<Reader, LineError> {
         self.read(None, None).ok_or(LineError::Ended)
     }
@@ -131,13 +133,13 @@ impl Line {
         Some(Reader { outbox: Arc::clone(&self.outbox), key, id })
     }
 
-    /// Goes on behind an event. Whoever read the stream until now stays behind, for the case that this reader leaves.
+    /// Continues after an event. The previous reader of the stream becomes the second, in case this one leaves.
     pub(super) fn resume(&self, event: &str) -> Result<Reader, LineError> {
         let found = parse_event(event).and_then(|(index, key)| self.read(key, Some(index)));
         found.ok_or_else(|| LineError::Event(event.to_owned()))
     }
 
-    /// Drops the answers for which nobody came back.
+    /// Drops the answers that no client came back for.
     pub(super) fn forget_left(&self) {
         self.outbox.streams().forget_left();
     }
@@ -175,11 +177,11 @@ impl Drop for ServerEnd {
     }
 }
 
-/// What the server has said, until it is read.
+/// The server's messages, until they are read.
 #[derive(Default)]
 struct Outbox {
     streams: Mutex<Streams>,
-    /// Told when a reader took something or left.
+    /// Notified when a reader took something or left.
     room: Notify,
 }
 
@@ -188,7 +190,7 @@ impl Outbox {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a message on its stream. Waits for a reader that is behind; where nobody reads, nothing is waited for.
+    /// Puts a message on its stream. Waits for a slow reader; without a reader it does not wait.
     async fn say(&self, message: ServerJsonRpcMessage) {
         let message = Arc::new(message);
         loop {
@@ -218,7 +220,7 @@ struct Streams {
 
 impl Default for Streams {
     fn default() -> Self {
-        // rmcp opens the stream of no request with an event 0 of its own.
+        // rmcp opens the common stream with an event 0 of its own.
         let common = Channel { next: 1, given: 1, ..Channel::default() };
         Self { common, requests: BTreeMap::new(), opened: 0, readers: 0, is_closed: false }
     }
@@ -232,16 +234,16 @@ impl Streams {
         }
     }
 
-    /// A stream for a request; `None` while another with its id runs, whether anybody waits for it or not: nothing tells
-    /// their answers apart. One that was cancelled is the exception, though it may still run: the service keeps its
-    /// answer back, so that nothing tells when it ends. A client that uses its id once more, which the protocol
-    /// forbids, may be given the first one's answer.
+    /// A stream for a request; `None` while another request with its id runs, whether or not its client still waits:
+    /// their answers could not be distinguished. A cancelled request is the exception, though it may still run: the
+    /// service withholds its answer, so nothing shows when it ends. A client that reuses its id, which the protocol
+    /// forbids, may get the first one's answer.
     fn open(&mut self, id: RequestId, token: Option<ProgressToken>) -> Option<u64> {
         let has_id = |one: &Channel| one.request.as_ref() == Some(&id);
         if self.requests.values().any(|one| has_id(one) && one.over.is_none()) {
             return None;
         }
-        // Whoever asked with this id before has left, and asks again.
+        // The client that used this id before has left, and asks again.
         self.requests.retain(|_, one| !(has_id(one) && one.is_left()));
         let number = self.opened;
         self.opened += 1;
@@ -251,7 +253,7 @@ impl Streams {
         Some(number)
     }
 
-    /// A place among a stream's readers: behind the others, or before them and behind an event.
+    /// Adds a reader to a stream: after the others, or before them to resume after an event.
     fn join(&mut self, key: Option<u64>, after: Option<usize>) -> Option<u64> {
         self.readers += 1;
         let id = self.readers;
@@ -267,7 +269,7 @@ impl Streams {
         Some(id)
     }
 
-    /// Takes a message, unless its stream has a reader that is behind.
+    /// Stores a message, unless its stream has a slow reader.
     fn put(&mut self, message: &Arc<ServerJsonRpcMessage>) -> bool {
         if self.is_closed {
             return true;
@@ -302,7 +304,7 @@ impl Streams {
             Some(number) => Route::Request { number, is_last: false },
             None => Route::Common,
         };
-        // An answer has no place but the stream of its request: a client that cancelled it wants none.
+        // An answer only belongs on the stream of its request: a client that cancelled it wants none.
         let answer_to = |id: &RequestId| match asked_by(id) {
             Some(number) => Route::Request { number, is_last: true },
             None => Route::Nowhere,
@@ -314,7 +316,7 @@ impl Streams {
                 let origin = asked.request.extensions().get::<OriginatingRequestId>();
                 part_of(origin.and_then(|origin| asked_by(&origin.0)))
             }
-            JsonRpcMessage::Notification(told) => part_of(match &told.notification {
+            JsonRpcMessage::Notification(sent) => part_of(match &sent.notification {
                 ServerNotification::ProgressNotification(progress) => {
                     open(&|one| one.token.as_ref() == Some(&progress.params.progress_token))
                 }
@@ -327,7 +329,7 @@ impl Streams {
         }
     }
 
-    /// Ends the stream of a request that its client no longer wants.
+    /// Ends the stream of a cancelled request.
     fn cancel(&mut self, id: &RequestId) {
         for (_, mut channel) in
             self.requests.extract_if(.., |_, one| one.request.as_ref() == Some(id))
@@ -342,7 +344,7 @@ impl Streams {
         self.requests.values_mut().for_each(Channel::wake_all);
     }
 
-    /// Drops those of the streams that are over and not being read that ended first, and what is too large to keep.
+    /// Drops the oldest finished streams without a reader, and streams that are too large to keep.
     fn drop_surplus(&mut self) {
         let mut ended: Vec<_> = self.requests.iter_mut().filter(|(_, one)| one.is_left()).collect();
         ended.sort_unstable_by_key(|(number, one)| Reverse((one.over, **number)));
@@ -351,7 +353,7 @@ impl Streams {
         for (number, one) in ended {
             let is_done = one.is_done();
             let ((count, sum), most) = if is_done { (&mut read, READ) } else { (&mut left, LEFT) };
-            // The newest that nobody took is kept whatever it takes.
+            // The newest unread one is kept regardless of its size.
             let bytes = if is_done || *count > 0 { one.bytes() } else { 0 };
             if *count >= most.0 || *sum + bytes > most.1 {
                 surplus.push(*number);
@@ -386,20 +388,20 @@ enum Route {
 /// One stream.
 #[derive(Default)]
 struct Channel {
-    /// Whose answer it is for.
+    /// The request whose answer it carries.
     request: Option<RequestId>,
     token: Option<ProgressToken>,
-    /// What the client was asked on it.
+    /// Requests to the client on this stream.
     asked: Vec<RequestId>,
     events: VecDeque<ServerSseMessage>,
-    /// Index of the next event to be put, and of the next one to be given.
+    /// Index of the next event to store, and of the next one to deliver.
     next: usize,
     given: usize,
     /// The first reads; the others wait for it to leave.
     readers: VecDeque<(u64, Option<Waker>)>,
-    /// When the answer was put.
+    /// When the answer was stored.
     over: Option<Instant>,
-    /// What its events take, once that was asked.
+    /// Size of its events, once computed.
     bytes: Option<usize>,
 }
 
@@ -412,7 +414,7 @@ impl Channel {
         self.next - self.events.len()
     }
 
-    /// Puts an event at the end: a message, or for none the one that a client can come back to before anything was said.
+    /// Appends an event: a message, or without one an event that a client can resume from before the first message.
     fn push(&mut self, key: Option<u64>, message: Option<Arc<ServerJsonRpcMessage>>) {
         let mut event = ServerSseMessage::default();
         event.event_id = Some(match key {
@@ -427,7 +429,7 @@ impl Channel {
         self.wake_first();
     }
 
-    /// Drops events that were given long ago, or that nobody comes for.
+    /// Drops events that were delivered long ago, or that no client will come back for.
     fn trim(&mut self) {
         while self.events.len() > KEPT
             && (self.first_kept() < self.given || self.readers.is_empty())
@@ -448,12 +450,12 @@ impl Channel {
         self.over.is_some() && self.given == self.next
     }
 
-    /// Whether it is over and nobody reads it.
+    /// Whether it is finished and has no reader.
     fn is_left(&self) -> bool {
         self.over.is_some() && self.readers.is_empty()
     }
 
-    /// What is kept of a stream that is over, in bytes as they would be written.
+    /// The serialized size of the events of a finished stream.
     fn bytes(&mut self) -> usize {
         let messages = self.events.iter().filter_map(|event| event.message.as_deref());
         *self.bytes.get_or_insert_with(|| messages.map(written_bytes).sum())
@@ -470,7 +472,7 @@ impl Channel {
     }
 }
 
-/// How long a message is when it is written.
+/// The serialized size of a message.
 fn written_bytes(message: &ServerJsonRpcMessage) -> usize {
     struct Count(usize);
     impl io::Write for Count {
@@ -483,7 +485,7 @@ fn written_bytes(message: &ServerJsonRpcMessage) -> usize {
         }
     }
     let mut count = Count(0);
-    // One that can't be written takes nothing when it is sent either.
+    // A message that cannot be serialized takes no space when it is sent either.
     serde_json::to_writer(&mut count, message).map_or(0, |()| count.0)
 }
 
@@ -494,7 +496,7 @@ fn parse_event(event: &str) -> Option<(usize, Option<u64>)> {
     }
 }
 
-/// Whether an event is one of a request's stream.
+/// Whether an event belongs to a request's stream.
 pub(super) fn is_of_request(event: &str) -> bool {
     parse_event(event).is_some_and(|(_, number)| number.is_some())
 }
@@ -512,7 +514,7 @@ impl Reader {
     }
 }
 
-/// Names a stream to whoever took an answer from it without telling the client of any event: nobody can come back to it.
+/// Identifies a stream whose answer was read without sending the client an event id: it can never be resumed.
 pub(super) struct Ticket {
     outbox: Arc<Outbox>,
     key: Option<u64>,
@@ -614,7 +616,7 @@ mod tests {
         question
     }
 
-    /// What can be read now, each event by its id and what it is about; "end" where the stream is over.
+    /// What can be read now, each event by its id and subject; "end" once the stream is finished.
     fn heard(reader: &mut Reader) -> String {
         let mut heard = Vec::new();
         while let Some(event) = reader.next().now_or_never() {
@@ -693,8 +695,8 @@ mod tests {
         assert!(line.resume("0/1").is_err());
     }
 
-    /// Asks so often for an answer of so many bytes, and reads it or leaves; gives the numbers of the streams that are
-    /// kept then.
+    /// Requests this many answers of this size, and reads them or leaves; returns the numbers of the streams that are
+    /// still kept.
     async fn kept(times: u64, bytes: usize, reads: bool) -> Vec<u64> {
         let (line, mut server) = line();
         for id in 0..times {
@@ -713,7 +715,7 @@ mod tests {
             if let Ok(mut reader) = line.resume(&format!("0/{id}")) {
                 assert_eq!(heard(&mut reader), format!("1/{id} {id}, end"));
                 kept.push(id);
-                // What is read here must not push out what is looked for next.
+                // Reading this must not push out the next one.
                 reader.ticket().forget();
             }
         }
@@ -721,7 +723,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_that_nobody_took_are_few() {
+    async fn unread_answers_are_few() {
         assert_eq!(kept(19, 0, false).await, (3..19).collect::<Vec<_>>());
         assert_eq!(kept(6, LEFT.1 / 2 - 100, false).await, [3, 4, 5]);
         assert_eq!(kept(3, LEFT.1 * 2, false).await, [2]);
@@ -740,7 +742,7 @@ mod tests {
         assert!(line.resume("0/0").is_err());
     }
 
-    /// Asks, is answered with so many bytes, and reads that.
+    /// Requests an answer of this size, and reads it.
     async fn answered((line, server): (&Line, &mut ServerEnd), id: u64, bytes: usize) {
         let mut reader = line.ask(request(id)).await.unwrap();
         server.receive().await.unwrap();
@@ -763,7 +765,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_answers_that_nobody_took_are_those_that_ended_last() {
+    async fn the_last_unread_answers_are_those_that_ended_last() {
         let (line, mut server) = line();
         let all = LEFT.0 as u64;
         for id in 0..=all {
@@ -805,7 +807,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_comes_back_goes_on_behind_the_event() {
+    async fn a_reconnecting_reader_continues_after_the_event() {
         let (line, mut server) = line();
         for number in 0..KEPT + 4 {
             server.send(log(number)).await.unwrap();
@@ -838,7 +840,7 @@ mod tests {
         }
         let mut waits = Box::pin(server.send(log(0)));
         assert!(waits.as_mut().now_or_never().is_none());
-        // Another stream is none of its business.
+        // Another stream is unaffected.
         let mut other = line.ask(request(1)).await.unwrap();
         server.send(answer(1)).now_or_never().unwrap().unwrap();
         assert_eq!(heard(&mut other), "0/0, 1/0 1, end");
@@ -856,7 +858,7 @@ mod tests {
         let reader = line.ask(request(1)).await.unwrap();
         assert!(matches!(line.ask(request(1)).await, Err(LineError::Taken)));
         drop(reader);
-        // Its answer would be taken for that of the second.
+        // Its answer would be mistaken for that of the second.
         assert!(matches!(line.ask(request(1)).await, Err(LineError::Taken)));
         server.send(answer(1)).await.unwrap();
         drop(line.ask(request(1)).await.unwrap());

@@ -1,4 +1,4 @@
-//! The listener: takes connections while there are places, and drives each within its bounds.
+//! The listener: accepts connections while there are slots, and drives each within its limits.
 
 use super::{
     Bounds, Tally,
@@ -30,32 +30,32 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tower::Service;
 
-/// What a connection hears that finds every place taken.
+/// The response for a connection when all slots are taken.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 5\r\n\
     content-type: text/plain\r\ncontent-length: 27\r\n\r\ntoo many open connections.\n";
 
-/// A listener that can't take a connection tries again after this long, then after twice as long, up to the second.
+/// Delays after a failed accept: the first, doubled each time up to the second.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-/// What hyper keeps of a connection's bytes in either direction, beside one chunk of an answer.
+/// Maximum bytes that hyper buffers per connection in either direction, beside one chunk of a response.
 const BUFFER: usize = 128 * 1024;
 
-/// A quiet peer is asked by TCP whether it is still there: first after, then every.
+/// TCP keepalive of a silent peer: first probe after, then interval.
 const PROBES: (Duration, Duration) = (Duration::from_mins(1), Duration::from_secs(15));
 
-/// Who is at the other end of a connection. Travels with each of its requests.
+/// The peer of a connection. Attached to each of its requests.
 #[derive(Clone)]
 pub(super) struct Peer {
     pub(super) remote: IpAddr,
-    /// What it showed in the TLS handshake.
+    /// The certificate presented in the TLS handshake.
     pub(super) certificate: Option<Arc<Certificate>>,
-    /// Records what is said on it outside of sessions, once anything is.
+    /// Records messages outside of sessions, once there are any.
     pub(super) tap: Arc<OnceLock<Tap>>,
-    /// The connection's times.
+    /// The connection's timeouts.
     pub(super) clock: Arc<Clock>,
 }
 
-/// What every connection shares.
+/// State shared by all connections.
 pub(super) struct Front {
     pub(super) router: Router,
     pub(super) bounds: Bounds,
@@ -64,12 +64,12 @@ pub(super) struct Front {
     pub(super) closing: CancellationToken,
 }
 
-/// Takes connections until the server closes, then waits for those that are open.
+/// Accepts connections until the server closes, then waits for the open ones.
 pub(super) async fn serve(listener: TcpListener, front: Front) {
     let front = Arc::new(front);
     let Bounds { connections, connections_per_address, .. } = front.bounds;
     let places = Arc::new(Places::new((connections, connections_per_address)));
-    // Dropping the set ends whatever is left in it.
+    // Dropping the set ends the remaining connections.
     let mut open = JoinSet::new();
     loop {
         let (stream, remote) = tokio::select! {
@@ -97,11 +97,11 @@ pub(super) async fn serve(listener: TcpListener, front: Front) {
 
 fn report(ended: &Result<(), tokio::task::JoinError>) {
     if let Err(error) = ended {
-        tracing::error!(%error, "a connection ended badly");
+        tracing::error!(%error, "a connection task failed");
     }
 }
 
-/// Where connections come from.
+/// A source of connections.
 trait Arrivals {
     fn next(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
 }
@@ -112,7 +112,7 @@ impl Arrivals for TcpListener {
     }
 }
 
-/// The next connection, however long the system has none to give.
+/// The next connection, retrying for as long as accepting fails.
 async fn arrival(listener: &impl Arrivals) -> (TcpStream, SocketAddr) {
     let (mut pause, longest) = PAUSES;
     loop {
@@ -120,7 +120,7 @@ async fn arrival(listener: &impl Arrivals) -> (TcpStream, SocketAddr) {
             Ok(arrived) => return arrived,
             Err(error) => error,
         };
-        // A peer that left before it was let in says nothing about the next one.
+        // A peer that left before it was accepted does not affect the next one.
         if matches!(
             error.kind(),
             io::ErrorKind::ConnectionAborted
@@ -129,37 +129,37 @@ async fn arrival(listener: &impl Arrivals) -> (TcpStream, SocketAddr) {
         ) {
             continue;
         }
-        tracing::error!(%error, "no connection can be taken: raise the limit of open files if it is reached");
+        tracing::error!(%error, "cannot accept connections: raise the open file limit if it is reached");
         sleep(pause).await;
         pause = (pause * 2).min(longest);
     }
 }
 
-/// Tells a peer that there is no place for it, as far as that takes no waiting.
+/// Sends 503 to a peer, as far as that is possible without waiting.
 fn turn_away(stream: &TcpStream, encrypted: bool) {
     if encrypted {
         return;
     }
-    // What was sent and not read would make the system throw away the answer.
+    // Unread data would make the system discard the response.
     let mut unread = [0; 4096];
-    let told = stream.try_write(FULL).and_then(|_| stream.try_read(&mut unread));
-    if let Err(error) = told {
-        tracing::trace!(%error, "a connection without a place could not be told");
+    let sent = stream.try_write(FULL).and_then(|_| stream.try_read(&mut unread));
+    if let Err(error) = sent {
+        tracing::trace!(%error, "cannot send 503 to a refused connection");
     }
 }
 
-/// Small answers don't wait for a full segment, and peers that are gone are found out.
+/// Sends small responses without delay, and detects dead peers.
 fn prepare(stream: &TcpStream, bounds: &Bounds) {
     let probes = TcpKeepalive::new().with_time(PROBES.0).with_interval(PROBES.1);
     let socket = SockRef::from(stream);
     let set = socket.set_tcp_nodelay(true).and_then(|()| socket.set_tcp_keepalive(&probes));
-    // A peer without power acknowledges nothing; the system would try again for a quarter of an hour.
+    // A peer without power acknowledges nothing; the system would retry for a quarter of an hour.
     #[cfg(target_os = "linux")]
     let set = set.and_then(|()| socket.set_tcp_user_timeout(Some(bounds.write)));
     #[cfg(not(target_os = "linux"))]
     let _unused = bounds;
     if let Err(error) = set {
-        tracing::debug!(%error, "an option of the socket was refused");
+        tracing::debug!(%error, "cannot set a socket option");
     }
 }
 
@@ -195,11 +195,11 @@ async fn welcome(front: Arc<Front>, stream: TcpStream, remote: SocketAddr, place
 
 fn report_end(ended: hyper::Result<()>) {
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection broke off");
+        tracing::debug!(%error, "a connection was lost");
     }
 }
 
-/// Serves a connection's requests until it ends, the server closes, or it takes too long over something.
+/// Serves a connection's requests until it ends, the server closes, or a timeout expires.
 async fn drive(front: &Front, io: Io, peer: Peer, clock: Arc<Clock>) {
     let noted = Arc::clone(&clock);
     let router = front.router.clone();
@@ -218,7 +218,7 @@ async fn drive(front: &Front, io: Io, peer: Peer, clock: Arc<Clock>) {
         .serve_connection(TokioIo::new(io), service)
         .with_upgrades();
     let mut connection = pin!(connection);
-    // A token of its own: all connections asking one would wait for each other.
+    // A token of its own: polling one shared token from all connections would cause contention.
     let closing = front.closing.child_token();
     let mut closing = pin!(closing.cancelled().fuse());
     let mut alarm = pin!(sleep_until(clock.due().unwrap_or_else(Instant::now)));
@@ -231,7 +231,7 @@ async fn drive(front: &Front, io: Io, peer: Peer, clock: Arc<Clock>) {
         }
         let mut looked = false;
         while let Some(due) = clock.due() {
-            // Only a time that is nearer than the alarm's moves the alarm: busy connections leave it alone.
+            // Only an earlier deadline resets the timer, so that busy connections leave it alone.
             if due < alarm.deadline() {
                 alarm.as_mut().reset(due);
             }
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Fails some times before a connection comes.
+    /// Fails several times before it returns a connection.
     struct Failing {
         listener: TcpListener,
         error: fn() -> io::Error,
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    /// How long the listener pauses over so many errors before it takes a connection.
+    /// Checks how long the listener pauses after this many errors.
     async fn check(error: fn() -> io::Error, times: usize, want: Duration) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let _peer = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();

@@ -1,4 +1,4 @@
-//! `/mcp`: decides by how a request opens whether it is plain, a session's or stateless, and passes it on.
+//! `/mcp`: decides whether a request is plain, part of a session or stateless, and dispatches it.
 
 use super::{
     Shared, State,
@@ -52,13 +52,13 @@ pub(super) async fn handle<H: ServerHandler>(shared: State<H>, request: Request<
     held(serve(&shared, visitor, parts, body).await, visit)
 }
 
-/// Who sent a request, and what records it where it is a session's.
+/// The sender of a request, and its session's tap if it has one.
 struct Visitor {
     origin: Origin,
     tap: Option<Tap>,
 }
 
-/// Records a request outside of sessions with those that came on the same connection. Each has ids of its own.
+/// Records a request outside of sessions together with others on the same connection, in a separate id space.
 fn alone<H: ServerHandler>(shared: &Shared<H>, origin: &Origin, parts: &Parts) -> Option<Tap> {
     let traffic = shared.web.traffic.as_ref().filter(|traffic| traffic.is_on())?;
     let peer = parts.extensions.get::<Peer>()?;
@@ -82,7 +82,7 @@ async fn serve<H: ServerHandler>(
     }
 }
 
-/// A stream of whatever the server has to say in a session.
+/// The stream of server messages in a session.
 async fn listen<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     origin: &Origin,
@@ -131,7 +131,7 @@ async fn post<H: ServerHandler>(
     recorded(answer(shared, visitor, parts, (&bytes, frame, is_plain)).await, tap)
 }
 
-/// Whether a new session begins with this.
+/// Whether this request starts a new session.
 fn opens_session(headers: &HeaderMap, frame: &Frame<'_>) -> bool {
     let opens = |envelope: &Envelope<'_>| matches!(envelope, Envelope::Request { method, .. } if method == "initialize");
     !headers.contains_key(SESSION) && matches!(frame, Frame::One(Ok(envelope)) if opens(envelope))
@@ -156,7 +156,7 @@ async fn answer<H: ServerHandler>(
     }
     match frame {
         Frame::One(Ok(envelope)) => match check(&envelope, &origin) {
-            // Clients of the session era take a status other than 200 for a broken transport.
+            // Clients of session-based revisions take a status other than 200 for a broken transport.
             Err(refusal) if in_session(&parts.headers) => refused(StatusCode::OK, &refusal),
             Err(refusal) if refusal.code == code::METHOD_NOT_FOUND => {
                 refused(StatusCode::NOT_FOUND, &refusal)
@@ -187,7 +187,7 @@ async fn answer<H: ServerHandler>(
     }
 }
 
-/// Plain is what shows no sign of a session, of the stateless revision, or of a wish for events.
+/// A plain request has no sign of a session, of the stateless revision, or of accepting events.
 fn is_plain(headers: &HeaderMap, frame: &Frame<'_>) -> bool {
     let wants_events = headers
         .get_all(header::ACCEPT)
@@ -207,32 +207,32 @@ fn is_plain(headers: &HeaderMap, frame: &Frame<'_>) -> bool {
     !wants_events && !signs
 }
 
-/// The code for a version that does not exist.
+/// The error code for an unknown protocol version.
 const UNSUPPORTED_VERSION: i32 = -32022;
 
-/// Refuses a version that nobody has heard of.
+/// Rejects an unknown protocol version.
 fn unknown_version(headers: &HeaderMap) -> Option<Refusal> {
     let version =
         text(headers, VERSION).filter(|version| Dialect::of_version(version).is_none())?;
-    let told = format!("Unsupported protocol version: {version}");
+    let message = format!("Unsupported protocol version: {version}");
     let supported = Dialect::ALL.map(Dialect::version);
     let data = json!({ "supported": supported, "requested": version });
-    Some(Refusal::new(None, UNSUPPORTED_VERSION, told).with(data))
+    Some(Refusal::new(None, UNSUPPORTED_VERSION, message).with(data))
 }
 
-/// Inside a session, and not in the revision that has none.
+/// In a session, and not in the stateless revision.
 fn in_session(headers: &HeaderMap) -> bool {
     headers.contains_key(SESSION) && text(headers, VERSION) != Some(Dialect::V2026_07_28.version())
 }
 
 enum Checked {
-    /// `initialize`, with its gaps filled.
+    /// `initialize`, with missing members filled in.
     Opening(Value),
     /// `shutdown`, which ends a session.
     Shutdown(Id),
-    /// A request of the session era.
+    /// A request of a session-based revision.
     Request(Box<ClientJsonRpcMessage>),
-    /// A request that brings its revision with it.
+    /// A request that carries its revision.
     Stateless(Box<ClientJsonRpcMessage>),
     /// The answer to a request of ours.
     Answer(Box<ClientJsonRpcMessage>),
@@ -240,7 +240,7 @@ enum Checked {
     Other,
 }
 
-/// Refuses methods that the request's revision lacks, and parameters that a known method can't use.
+/// Rejects methods that the request's revision lacks, and invalid parameters of known methods.
 fn check(envelope: &Envelope<'_>, origin: &Origin) -> Result<Checked, Refusal> {
     if matches!(envelope, Envelope::Response { .. }) {
         let answer = decode(envelope, origin)?;
@@ -270,7 +270,7 @@ fn check(envelope: &Envelope<'_>, origin: &Origin) -> Result<Checked, Refusal> {
     })
 }
 
-/// A new session, if there is a seat for it.
+/// Opens a session, if there is a slot for it.
 async fn open<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     origin: &Origin,
@@ -281,7 +281,7 @@ async fn open<H: ServerHandler>(
         Ok(seat) => seat,
         Err(overload) => return overloaded(&overload),
     };
-    // Known also where recording begins later.
+    // Set even if recording begins later.
     if let (Some(tap), Some(name)) = (&tap, opening["params"]["clientInfo"]["name"].as_str()) {
         tap.named(name);
     }
@@ -292,8 +292,8 @@ async fn open<H: ServerHandler>(
     response
 }
 
-/// A seat for a session, if need be that of one which nobody uses. A caller that has its share of them gives up one of
-/// its own.
+/// A slot for a session, if necessary taken from an idle one. A caller that has used its share gives up one of its own
+/// sessions.
 pub(super) fn seat<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     caller: &Caller,
@@ -313,7 +313,7 @@ pub(super) fn seat<H: ServerHandler>(
     }
 }
 
-/// Leaves a request to the SDK. Its future is large, and would otherwise be part of every request's.
+/// Passes a request to the SDK. Its future is large, and would otherwise be part of every request's future.
 async fn pass<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts, bytes: Bytes) -> Response {
     let request = Request::from_parts(parts, Body::from(bytes));
     let answer = Box::pin(shared.streamable.handle(request)).await;
@@ -324,7 +324,7 @@ async fn pass<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts, bytes: By
         return answer.map(|body| Body::new(body.map_frame(move |frame| frame.map_data(put_back))));
     }
     let (mut parts, body) = answer.into_parts();
-    // It is whole already.
+    // It has been read completely.
     let bytes = body.collect().await.map(Collected::to_bytes).unwrap_or_default();
     let Some(changed) = message::put_back(&bytes) else {
         return Response::from_parts(parts, Body::from(bytes));
@@ -333,7 +333,7 @@ async fn pass<H: ServerHandler>(shared: &Arc<Shared<H>>, parts: Parts, bytes: By
     Response::from_parts(parts, Body::from(changed))
 }
 
-/// Each message of an array on its own, their events in one stream.
+/// Handles each message of an array separately, with their events in one stream.
 async fn batch<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     origin: &Origin,
@@ -345,23 +345,23 @@ async fn batch<H: ServerHandler>(
         shared.sessions.dialect_for(session, &origin.caller.principal).unwrap_or(Dialect::FALLBACK);
     if !dialect.has_batches() {
         let version = dialect.version();
-        let told = format!("Invalid Request: {version} has no batches: send one message at a time");
-        return refused(StatusCode::BAD_REQUEST, &Refusal::new(None, code::INVALID_REQUEST, told));
+        let message = format!("Invalid Request: {version} does not support batches: send one message at a time");
+        return refused(StatusCode::BAD_REQUEST, &Refusal::new(None, code::INVALID_REQUEST, message));
     }
     let id: SessionId = session.into();
     let origin = Origin { dialect: Some(dialect), ..origin.clone() };
-    let told = |refusal: &Refusal| event("message", refusal.to_value().to_string().as_bytes());
+    let error_event = |refusal: &Refusal| event("message", refusal.to_value().to_string().as_bytes());
     let (mut refusals, mut streams) = (Vec::new(), Vec::new());
     for (at, verdict) in verdicts.into_iter().enumerate() {
         match member(shared, &origin, at, verdict) {
-            Err(refusal) => refusals.push(told(&refusal)),
+            Err(refusal) => refusals.push(error_event(&refusal)),
             Ok(None) => {}
             Ok(Some(JsonRpcMessage::Request(request))) => {
                 let asked = wire_id(&request.id);
                 match shared.sessions.create_stream(&id, JsonRpcMessage::Request(request)).await {
                     Ok(messages) => streams.push(messages.map(|said| resumable(&said)).boxed()),
                     Err(error @ LineError::Taken) => {
-                        refusals.push(told(&session::taken(Some(asked), &error)));
+                        refusals.push(error_event(&session::taken(Some(asked), &error)));
                     }
                     Err(_) => return not_found(),
                 }
@@ -379,7 +379,7 @@ async fn batch<H: ServerHandler>(
     respond(stream::iter(refusals).chain(stream::select_all(streams)))
 }
 
-/// One member of an array, counted and made ready; the first was counted at the door.
+/// Prepares and counts one member of an array; the first was counted with the request.
 fn member<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     origin: &Origin,
@@ -389,8 +389,8 @@ fn member<H: ServerHandler>(
     let envelope = verdict?;
     if let Envelope::Request { id, method, .. } = &envelope {
         if method == "initialize" {
-            let told = "Invalid Request: initialize can't be part of a batch";
-            return Err(Refusal::new(Some(id.clone()), code::INVALID_REQUEST, told));
+            let message = "Invalid Request: initialize cannot be part of a batch";
+            return Err(Refusal::new(Some(id.clone()), code::INVALID_REQUEST, message));
         }
         if at > 0 {
             count(&*shared.web.door, &origin.caller, id)?;
@@ -399,17 +399,17 @@ fn member<H: ServerHandler>(
     decode(&envelope, &origin.nth(at))
 }
 
-/// No session of this caller's has that id.
+/// This caller has no session with that id.
 pub(super) fn not_found() -> Response {
-    let told = "Session not found: it has ended, or never was; send initialize again";
-    refused(StatusCode::NOT_FOUND, &Refusal::new(None, code::INVALID_REQUEST, told))
+    let message = "Session not found: it has ended or never existed; send initialize again";
+    refused(StatusCode::NOT_FOUND, &Refusal::new(None, code::INVALID_REQUEST, message))
 }
 
 pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// There is no room now: 429 where the caller itself has taken its share, 503 where all together have taken everything.
+/// No capacity: 429 if the caller itself has used its share, 503 if all clients together have used everything.
 pub(super) fn overloaded(overload: &Overload) -> Response {
     let status = if overload.is_own_share {
         StatusCode::TOO_MANY_REQUESTS

@@ -1,4 +1,4 @@
-//! Everything on one listener: Streamable HTTP, plain POST, the older SSE pair, WebSocket, and pages for people.
+//! All HTTP on one listener: Streamable HTTP, plain POST, the older SSE pair, WebSocket, and web pages.
 
 mod authority;
 mod body;
@@ -49,10 +49,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// How long open connections may take to end once the server closes.
 const LAST_ORDERS: Duration = Duration::from_secs(5);
 
-/// How often unused sessions are looked for, at most and at least.
+/// Minimum and maximum interval between checks for idle sessions.
 const BETWEEN_LOOKS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_mins(1));
 
-/// Which protocols the listener speaks.
+/// The protocols that the listener serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spoken {
     /// Streamable HTTP and plain POST on `/mcp`, and on `/` and `/rpc` as well.
@@ -63,10 +63,10 @@ pub struct Spoken {
     pub websocket: bool,
 }
 
-/// Routes of somebody else's.
+/// Additional routes of another module.
 #[derive(Clone)]
 pub struct Pages {
-    /// The path that all of them are below.
+    /// The path prefix of all routes.
     pub below: &'static str,
     /// The routes.
     pub routes: Router,
@@ -78,83 +78,83 @@ impl Pages {
     }
 }
 
-/// A tool as the page for people shows it.
+/// A tool as shown on the landing page.
 #[derive(Debug, Clone)]
 pub struct Shown {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its description.
     pub about: String,
 }
 
-/// What [`serve`] needs to know.
+/// Settings of [`serve`].
 #[derive(Clone)]
 pub struct Web {
-    /// Guards the server.
+    /// Access control.
     pub door: Arc<dyn Door>,
-    /// Which protocols to speak.
+    /// Protocols to serve.
     pub spoken: Spoken,
-    /// The server's name, for the health document and the page.
+    /// The server's name, for the health document and the landing page.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// Host names beside the loopback ones and addresses that a request may name.
+    /// Host names that a request may use, beside loopback names and addresses.
     pub hosts: Vec<String>,
-    /// Origins of web pages that may call; `*` is any.
+    /// Allowed origins of web pages; `*` allows any.
     pub origins: Vec<String>,
-    /// Whether a session-era WebSocket or SSE peer must open with `initialize`.
+    /// Whether a WebSocket or SSE peer of a session-based revision must open with `initialize`.
     pub handshake: Handshake,
-    /// Longest message.
+    /// Maximum bytes of a message.
     pub message_bytes: usize,
-    /// What a connection may take.
+    /// Limits per connection.
     pub bounds: Bounds,
-    /// Counts the connections that took more.
+    /// Counts the connections that exceeded them.
     pub tally: Arc<Tally>,
-    /// Certificates; without them connections are in the clear.
+    /// Certificates; without them connections are not encrypted.
     pub tls: Option<Arc<Tls>>,
-    /// Where tokens come from, for clients that have none.
+    /// Where clients without a token can get one.
     pub oauth: OauthInForce,
-    /// Further routes, which guard themselves. Host and Origin are checked before.
+    /// Additional routes, which do their own access control. Host and Origin are checked before.
     pub pages: Option<Pages>,
-    /// Where messages are recorded.
+    /// The traffic recording.
     pub traffic: Option<Arc<Traffic>>,
-    /// Prometheus text. The tally's is added to it.
+    /// Prometheus text. The connection counters are appended to it.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
-    /// The tools that anyone may see.
+    /// The tools visible to everyone.
     pub tools: Arc<dyn Fn() -> Vec<Shown> + Send + Sync>,
     /// Ends the server: no new requests, open ones are answered.
     pub closing: CancellationToken,
-    /// Ends sessions and their streams, which would stay open for ever. To be cancelled once every call is answered.
+    /// Ends sessions and their streams, which would otherwise stay open. To be cancelled once every call is answered.
     pub stopped: CancellationToken,
 }
 
 impl Web {
-    /// What clients without a token are told now.
+    /// The current OAuth metadata for clients without a token.
     fn oauth_door(&self) -> Option<Arc<OauthDoor>> {
         self.oauth.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Makes a handler for each connection.
+/// Creates a handler for each connection.
 pub type Make<H> = Arc<dyn Fn() -> H + Send + Sync>;
 
-/// What every route shares.
+/// State shared by all routes.
 struct Shared<H: ServerHandler> {
     web: Web,
     make: Make<H>,
     sessions: Arc<Sessions>,
     streamable: StreamableHttpService<H, Sessions>,
     streams: sse::Streams,
-    /// Connections that are no longer HTTP's.
+    /// Connections upgraded to WebSocket.
     sockets: TaskTracker,
-    /// For those of them, and for posts, that have yet to show a token.
+    /// Slots for sockets and posts that have yet to present a token.
     locked: Arc<Places>,
-    /// Requests whose answer is not whole yet.
+    /// Requests whose response is not complete yet.
     posts: TaskTracker,
 }
 
 impl<H: ServerHandler> Shared<H> {
-    /// A connection of a caller's, where messages are recorded.
+    /// Starts recording a connection, if recording is configured.
     fn tap(&self, caller: &Caller) -> Option<Tap> {
         self.web.traffic.as_ref().map(|traffic| caller.tap(traffic))
     }
@@ -162,7 +162,7 @@ impl<H: ServerHandler> Shared<H> {
 
 type State<H> = axum::extract::State<Arc<Shared<H>>>;
 
-/// Serves a listener until `closing` is cancelled, and then for as long as open requests take, within bounds.
+/// Serves a listener until `closing` is cancelled, and then for as long as open requests take, within limits.
 pub async fn serve<H: ServerHandler>(
     listener: TcpListener,
     make: Make<H>,
@@ -192,7 +192,7 @@ pub async fn serve<H: ServerHandler>(
     Ok(())
 }
 
-/// Ends sessions whose time is over, for ever.
+/// Ends idle sessions periodically.
 async fn end_unused(sessions: Arc<Sessions>, idle: Duration, tally: Arc<Tally>) {
     let (often, seldom) = BETWEEN_LOOKS;
     let pause = (idle / 8).clamp(often, seldom);
@@ -202,16 +202,15 @@ async fn end_unused(sessions: Arc<Sessions>, idle: Duration, tally: Arc<Tally>) 
     }
 }
 
-/// Cancelled once nothing runs any more and every request has its whole answer. Streams that wait for one would end
-/// without it.
+/// Cancelled once nothing runs any more and every response is complete. Streams that wait for one would end without it.
 fn finish_when_answered(stopped: CancellationToken, posts: TaskTracker) -> CancellationToken {
     let finished = CancellationToken::new();
-    let told = finished.clone();
+    let signal = finished.clone();
     tokio::spawn(async move {
         stopped.cancelled().await;
         posts.close();
         posts.wait().await;
-        told.cancel();
+        signal.cancel();
     });
     finished
 }
@@ -227,7 +226,7 @@ fn router<H: ServerHandler>(
     let config = StreamableHttpServerConfig::default()
         .with_cancellation_token(finish_when_answered(web.stopped.clone(), posts.clone()))
         .with_max_request_body_bytes(web.message_bytes)
-        // Host and Origin are checked by the guard, on every route alike.
+        // The guard checks Host and Origin, equally on every route.
         .disable_allowed_hosts()
         .with_json_response(true);
     let streamable =
@@ -247,14 +246,14 @@ fn router<H: ServerHandler>(
         .route("/healthz", get(page::healthz))
         .route("/readyz", get(page::readyz::<H>))
         .route("/metrics", get(page::metrics::<H>))
-        // Nothing is there while no authorization server is known.
+        // Returns 404 while no authorization server is known.
         .route(oauth::WELL_KNOWN, get(oauth::metadata::<H>))
         .route(oauth::WELL_KNOWN_UNDER, get(oauth::metadata::<H>));
     router = if http {
         router
             .route("/mcp", any(mcp::handle::<H>))
             .route("/", get(page::root::<H>).post(mcp::handle::<H>))
-            // Where clients post that know JSON-RPC and no revision.
+            // For clients that know JSON-RPC but no MCP revision.
             .route("/rpc", post(mcp::handle::<H>))
     } else {
         router.route("/", get(page::root::<H>))

@@ -1,4 +1,4 @@
-//! OAuth's words on HTTP: where a token can be had (RFC 9728), why one was refused (RFC 6750), what one lacks.
+//! OAuth over HTTP: where to get a token (RFC 9728), why one was rejected (RFC 6750), and which scope is missing.
 
 use super::{
     Shared, State, Web,
@@ -20,29 +20,29 @@ use std::{
     sync::{Arc, RwLock},
 };
 
-/// Where clients look for the document.
+/// The path of the metadata document.
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
-/// The same, for a resource that has a path.
+/// The same, for a resource with a path.
 pub(super) const WELL_KNOWN_UNDER: &str = "/.well-known/oauth-protected-resource/{*resource}";
-/// The challenge of a server that knows no authorization server.
+/// The challenge of a server without an authorization server.
 const PLAIN: HeaderValue = HeaderValue::from_static("Bearer realm=\"docent\"");
-/// What is said of a token where the door says no more.
+/// The reason for a rejected token if there is no specific one.
 const NOT_VALID: &str = "the token is not valid here";
 
-/// Why a resource can't be offered.
+/// Why the metadata of a resource is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum OauthError {
-    /// It can't be reached by that address.
+    /// The resource is not a valid address of this server.
     #[error(
         "{0:?} is not an address of this server: write http:// or https://, a host, and a path"
     )]
     BadResource(String),
-    /// The document speaks of another resource.
+    /// The document describes another resource.
     #[error("the metadata's `resource` is not {0:?}: both must be the same")]
     OtherResource(String),
 }
 
-/// What clients without a token are told.
+/// The OAuth metadata for clients without a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OauthDoor {
     document: Bytes,
@@ -51,11 +51,11 @@ pub struct OauthDoor {
     no_token: HeaderValue,
 }
 
-/// What they are told now, if anything. Whoever holds it may replace it while the server runs.
+/// The current metadata, if any. It may be replaced while the server runs.
 pub type OauthInForce = Arc<RwLock<Option<Arc<OauthDoor>>>>;
 
 impl OauthDoor {
-    /// A resource, as its clients write it, and its document as RFC 9728 has it.
+    /// A resource URL as clients write it, and its RFC 9728 metadata document.
     pub fn new(resource: &str, metadata: &Value) -> Result<Self, OauthError> {
         let bad = || OauthError::BadResource(resource.to_owned());
         let address: Uri = resource.parse().map_err(|_| bad())?;
@@ -64,7 +64,7 @@ impl OauthDoor {
         else {
             return Err(bad());
         };
-        // It is written between quotation marks, and RFC 9728 has no fragment in it.
+        // It is written between quotation marks, and RFC 9728 forbids a fragment.
         if authority.as_str().contains('@') || resource.contains(['#', '"', '\\']) {
             return Err(bad());
         }
@@ -78,7 +78,7 @@ impl OauthDoor {
         Ok(Self { document: metadata.to_string().into(), path, url, no_token })
     }
 
-    /// Where the document is.
+    /// The URL of the document.
     pub fn metadata_url(&self) -> &str {
         &self.url
     }
@@ -102,18 +102,18 @@ impl OauthDoor {
         let url = &self.url;
         let text = format!(
             "Bearer error=\"insufficient_scope\", scope=\"{scope}\", resource_metadata=\"{url}\", \
-             error_description=\"the token lacks a scope\""
+             error_description=\"the token lacks a required scope\""
         );
         HeaderValue::from_str(&text).unwrap_or_else(|_| self.no_token.clone())
     }
 }
 
-/// RFC 6749 and RFC 6750 have no other characters in a scope or a description, and a quotation mark would end it.
+/// RFC 6749 and RFC 6750 allow no other characters in a scope or a description, and a quotation mark would end it.
 fn sayable(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '!' | '#'..='[' | ']'..='~' | ' ')).collect()
 }
 
-/// What a refused caller may do about it. Whoever showed a token hears what is wrong with it.
+/// The challenge for a rejected caller. If it presented a token, it includes the reason.
 pub(super) fn challenge(web: &Web, token: Option<&str>) -> HeaderValue {
     let Some(oauth) = web.oauth_door() else { return PLAIN };
     let Some(token) = token else { return oauth.no_token.clone() };
@@ -131,13 +131,13 @@ pub(super) async fn metadata<H: ServerHandler>(shared: State<H>, uri: Uri) -> Re
     response
 }
 
-/// The answer to a post in which something is asked that the token does not allow. Nothing of it is done.
+/// The response to a request that includes something its token does not allow. None of it is executed.
 pub(super) fn lacking<H: ServerHandler>(
     shared: &Shared<H>,
     origin: &Origin,
     frame: &Frame<'_>,
 ) -> Option<Response> {
-    // Other callers hear of it as JSON-RPC, from whoever they call, and are spared the look at their parameters.
+    // Other callers get a JSON-RPC error from the handler, and their parameters need not be parsed here.
     if origin.caller.principal.kind != PrincipalKind::Oauth {
         return None;
     }
@@ -150,16 +150,16 @@ pub(super) fn lacking<H: ServerHandler>(
         Frame::One(Err(_)) | Frame::Empty => None,
     }?;
     let scope = sayable(&lack.scope);
-    let told = format!("Insufficient scope: ask for a token with the scope {scope}");
+    let message = format!("Insufficient scope: ask for a token with the scope {scope}");
     let mut response =
-        refused(StatusCode::FORBIDDEN, &Refusal::new(Some(id.clone()), code::SERVER, told));
+        refused(StatusCode::FORBIDDEN, &Refusal::new(Some(id.clone()), code::SERVER, message));
     if let Some(oauth) = shared.web.oauth_door() {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, oauth.insufficient(&scope));
     }
     Some(response)
 }
 
-/// The same for a post that is not read yet.
+/// The same for a request that is not parsed yet.
 pub(super) fn lacking_in<H: ServerHandler>(
     shared: &Shared<H>,
     origin: &Origin,

@@ -1,6 +1,7 @@
-//! A POST without an `Authorization` header: read only to find the token of an `initialize` that carries one.
+//! A POST without an `Authorization` header: read only to find the token of an `initialize`.
 //!
-//! The token authenticates this one request. Later requests show theirs in the header: a session id is not authentication.
+//! The token authenticates this one request. Later requests send theirs in the header: a session id is not
+//! authentication.
 
 use super::{
     Shared,
@@ -21,19 +22,19 @@ use rmcp::ServerHandler;
 use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 use tokio::time::timeout;
 
-/// An `initialize` is at most this long where its sender is not known yet.
+/// Maximum bytes of an `initialize` from an unknown sender.
 const MAX_OPENING_BYTES: usize = 64 * 1024;
-/// The body must arrive within this time, as on a WebSocket.
+/// Timeout for the body, as on a WebSocket.
 const OPENING_TIMEOUT: Duration = Duration::from_secs(5);
 const TOO_MANY: &str =
-    "Too many callers have yet to show a token: show it in the Authorization header, or try again";
+    "Too many unauthenticated callers: send the token in the Authorization header, or try again";
 
-/// Whether the body may carry the token: a POST that opens a conversation.
+/// Whether the body may carry the token: a POST that starts a connection.
 pub(super) fn may_carry_token(headers: &HeaderMap) -> bool {
     is_json(headers) && !headers.contains_key(SESSION)
 }
 
-/// The request with its body read, and the token that its `initialize` carries. Anything else is answered.
+/// The request with its body read, and the token of its `initialize`. Anything else is answered.
 pub(super) async fn read_token<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     request: Request,

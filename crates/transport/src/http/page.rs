@@ -1,4 +1,4 @@
-//! Health for programs, a page for people, metrics for Prometheus.
+//! Health checks, the landing page, and metrics for Prometheus.
 
 use super::{
     State,
@@ -17,7 +17,7 @@ use rmcp::ServerHandler;
 use serde_json::json;
 use uuid::Uuid;
 
-/// Nothing but the page's own style and script, neither of which is fetched.
+/// Allows nothing but the page's own inline style and script.
 fn content_policy(nonce: Uuid) -> String {
     format!(
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; base-uri 'none'; \
@@ -25,7 +25,7 @@ fn content_policy(nonce: Uuid) -> String {
     )
 }
 
-/// `GET /`: a socket, a page or the health document, by what is asked for.
+/// `GET /`: a WebSocket, the landing page or the health document, depending on the request.
 pub(super) async fn root<H: ServerHandler>(
     shared: State<H>,
     origin: Extension<Origin>,
@@ -48,18 +48,18 @@ pub(super) async fn root<H: ServerHandler>(
     }))
 }
 
-/// The process is there.
+/// Liveness: the process is running.
 pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
 /// Any other path. Its body was not read.
 pub(super) async fn nowhere() -> Response {
-    let told = "nothing is served here: see GET /\n";
-    closing((StatusCode::NOT_FOUND, told).into_response())
+    let message = "not found: see GET /\n";
+    closing((StatusCode::NOT_FOUND, message).into_response())
 }
 
-/// The process takes requests.
+/// Readiness: the process accepts requests.
 pub(super) async fn readyz<H: ServerHandler>(shared: State<H>) -> Response {
     if shared.web.closing.is_cancelled() {
         return (StatusCode::SERVICE_UNAVAILABLE, "closing\n").into_response();
@@ -94,7 +94,7 @@ fn page<H: ServerHandler>(shared: &State<H>, host: &str) -> Response {
         .collect::<Vec<_>>()
         .concat();
     let served = match (rows.is_empty(), web.door.needs_token()) {
-        (_, true) => "<p>Tools are listed to callers that show a token.</p>".to_owned(),
+        (_, true) => "<p>Listing tools requires a token.</p>".to_owned(),
         (true, false) => "<p>No tools are served.</p>".to_owned(),
         (false, false) => format!("<table>{rows}</table>"),
     };
@@ -113,7 +113,7 @@ fn page<H: ServerHandler>(shared: &State<H>, host: &str) -> Response {
     response
 }
 
-/// Ways to connect, as people paste them.
+/// Connection snippets to copy.
 fn snippets(spoken: super::Spoken, needs_token: bool, host: &str) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     let auth = if needs_token { " \\\n  -H 'Authorization: Bearer YOUR-TOKEN'" } else { "" };

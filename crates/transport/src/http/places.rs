@@ -1,4 +1,4 @@
-//! Places for connections: so many in all, so many from one address.
+//! Slots for connections, limited in total and per address.
 
 use crate::door::network;
 use std::{
@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// All places of one kind.
+/// All slots of one kind.
 pub(super) struct Places {
     most: usize,
     most_per_address: usize,
@@ -20,7 +20,7 @@ struct Taken {
     by_address: HashMap<IpAddr, usize>,
 }
 
-/// One connection's place. Dropping it makes room for the next.
+/// One connection's slot. Dropping it makes room for the next.
 pub(super) struct Place {
     places: Arc<Places>,
     address: IpAddr,
@@ -35,7 +35,7 @@ impl Places {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a place; `None` when there is none left, in all or for this address.
+    /// Takes a slot; `None` if there is none left, in total or for this address.
     pub(super) fn take(self: &Arc<Self>, remote: IpAddr) -> Option<Place> {
         let address = network(remote);
         let mut taken = self.taken();
@@ -55,7 +55,7 @@ impl Drop for Place {
         taken.all = taken.all.saturating_sub(1);
         if let Some(own) = taken.by_address.get_mut(&self.address) {
             *own = own.saturating_sub(1);
-            // Addresses that come and go must not be remembered.
+            // Addresses must not accumulate.
             if *own == 0 {
                 taken.by_address.remove(&self.address);
             }
@@ -67,7 +67,7 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
-    /// Which of the addresses get a place, one after the other, none of them leaving.
+    /// Checks which of the addresses get a slot, in order, with none of them leaving.
     #[track_caller]
     fn check(most: (usize, usize), addresses: &[&str], want: &[bool]) {
         let places = Arc::new(Places::new(most));

@@ -1,4 +1,4 @@
-//! One JSON message a POST, one JSON message back: no session, no stream, as curl would have it.
+//! One JSON message per POST, one JSON message back: no session, no stream, usable with curl.
 
 use super::{
     Shared,
@@ -33,10 +33,10 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// Members of an array that are worked on at once.
+/// Maximum members of an array that are processed concurrently.
 const AT_ONCE: usize = 8;
 
-/// Answers a frame that needs no session.
+/// Answers a frame without a session.
 pub(super) async fn answer<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     origin: &Origin,
@@ -51,7 +51,7 @@ pub(super) async fn answer<H: ServerHandler>(
         Frame::Batch(verdicts) => {
             let admitted = verdicts.into_iter().enumerate().map(|(at, verdict)| {
                 let envelope = verdict?;
-                // The post was counted at the door; the rest of its members are counted here.
+                // The request was counted; the rest of its members are counted here.
                 if let Some(id) = envelope.wanted()
                     && at > 0
                 {
@@ -150,14 +150,14 @@ fn streams(message: &ClientJsonRpcMessage) -> bool {
     }
 }
 
-/// One request being served. Dropping it cancels the work.
+/// A request being served. Dropping it cancels the work.
 pub(super) struct Call {
     messages: mpsc::Receiver<ServerJsonRpcMessage>,
     _cancel: DropGuard,
 }
 
 impl Call {
-    /// `caller` is what a handshake would have told.
+    /// `caller` replaces the information of a handshake.
     pub(super) fn start(
         handler: impl ServerHandler,
         message: ClientJsonRpcMessage,
@@ -170,12 +170,12 @@ impl Call {
         Self { messages, _cancel: cancel.drop_guard() }
     }
 
-    /// What is said next.
+    /// The next message.
     pub(super) async fn next(&mut self) -> Option<ServerJsonRpcMessage> {
         self.messages.recv().await
     }
 
-    /// The final answer; nobody listens to what comes before it.
+    /// The final answer; earlier messages are ignored.
     async fn last(&mut self) -> Option<ServerJsonRpcMessage> {
         while let Some(message) = self.next().await {
             if matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) {
@@ -185,7 +185,7 @@ impl Call {
         None
     }
 
-    /// The answer piece by piece, a JSON message a line.
+    /// The answer piece by piece, one JSON message per line.
     fn into_pieces(self, dialect: Dialect) -> Response {
         let pieces = stream::unfold(self, move |mut call| async move {
             loop {

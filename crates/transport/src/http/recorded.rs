@@ -1,4 +1,4 @@
-//! Answers over HTTP, recorded and traced as they leave: a document, events, or one message per line.
+//! Records and traces HTTP responses as they are sent: a document, events, or one message per line.
 
 use axum::{
     body::Body,
@@ -13,17 +13,17 @@ use std::{
     task::{Context, Poll},
 };
 
-/// What is held of a message until it is whole. A longer one is not recorded.
+/// Maximum bytes kept of an incomplete message. A longer one is not recorded.
 const MOST: usize = 16 << 20;
 
-/// Lets a response pass, and records its messages with the tap and in the protocol trace.
+/// Passes a response through, and records its messages with the tap and in the protocol trace.
 pub(super) fn recorded(response: Response, tap: Option<Tap>) -> Response {
     if tap.is_none() && !is_traced() {
         return response;
     }
     let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     let form = match kind {
-        // It is over before a recording could start.
+        // It ends before a recording could start.
         Some(b"application/json") if tap.as_ref().is_none_or(Tap::is_on) || is_traced() => {
             Form::Document
         }
@@ -51,7 +51,7 @@ struct Recorded {
     said: Said,
 }
 
-/// What has left of a body, as far as it is not yet a whole message.
+/// The sent part of a body that is not a complete message yet.
 struct Said {
     tap: Option<Tap>,
     form: Form,
@@ -65,7 +65,7 @@ impl Said {
             self.held = Vec::new();
             return;
         }
-        // Most messages leave in one piece, and are not copied.
+        // Most messages are sent in one piece, and are not copied.
         if self.held.is_empty() {
             let rest = self.tell_whole(bytes);
             self.held.extend_from_slice(rest);
@@ -76,7 +76,7 @@ impl Said {
         self.held = self.tell_whole(&held).to_vec();
     }
 
-    /// Tells every message that is whole; what is left is the beginning of the next.
+    /// Records every complete message; returns the beginning of the next.
     fn tell_whole<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         let mut rest = bytes;
         while let Some((message, after)) = self.split(rest) {
@@ -100,7 +100,7 @@ impl Said {
         if self.form != Form::Events {
             return self.tell_message(message);
         }
-        // Each event of ours has one line of data.
+        // Each of our events has one line of data.
         for line in message.split(|byte| *byte == b'\n') {
             if let Some(data) = line.strip_prefix(b"data:") {
                 self.tell_message(data);
@@ -110,7 +110,7 @@ impl Said {
 
     fn tell_message(&self, message: &[u8]) {
         let message = message.trim_ascii();
-        // An event that only opens a stream, or names where to post, is no message.
+        // An event that only opens a stream, or names the endpoint, is not a message.
         if message.starts_with(b"{") || message.starts_with(b"[") {
             tracing::debug!(target: "mcp::protocol", "[MCP ←] {}", String::from_utf8_lossy(message));
             if let Some(tap) = &self.tap {
@@ -141,7 +141,7 @@ impl hyper::body::Body for Recorded {
             {
                 self.said.more(data.map_or(&[][..], |data| data));
             }
-            // A body whose length is known is not asked for its end.
+            // A body of known length is not polled for its end.
             if frame.is_none() || self.body.is_end_stream() {
                 self.said.end();
             }
@@ -167,7 +167,7 @@ mod tests {
     use http_body_util::BodyExt as _;
     use std::{convert::Infallible, sync::Arc};
 
-    /// Sends a body in these pieces, and wants these ids recorded.
+    /// Sends a body in these pieces, and checks which ids are recorded.
     async fn check(kind: &'static str, on: bool, pieces: &[&'static str], want: &[i64]) {
         let traffic = Traffic::new(str::to_owned);
         traffic.set(Capture { on, payloads: false });
@@ -179,7 +179,7 @@ mod tests {
         let response = (StatusCode::OK, [(header::CONTENT_TYPE, kind)], body).into_response();
         let passed = recorded(response, Some(tap)).into_body().collect().await.unwrap().to_bytes();
         let sent: Vec<u8> = pieces.into_iter().flatten().flatten().collect();
-        assert_eq!(passed, sent, "nothing is changed on the way");
+        assert_eq!(passed, sent, "nothing is changed in transit");
         let entries = traffic.read(0, 100).entries;
         let ids: Vec<i64> = entries.iter().filter_map(|entry| entry.id.as_i64()).collect();
         assert_eq!(ids, want, "{kind} {passed:?}");

@@ -1,4 +1,4 @@
-//! A request inside a session: answered as one JSON document where it can be, as a stream of events where it must be.
+//! A request in a session: answered as one JSON document if possible, otherwise as a stream of events.
 
 use super::{
     Shared,
@@ -28,10 +28,10 @@ use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
-/// An answer that takes longer than this comes as events: they keep the connection alive and can be resumed.
+/// An answer that takes longer is sent as events, which keep the connection alive and can be resumed.
 const SOON: Duration = Duration::from_millis(20);
 
-/// Ends a session at its own wish.
+/// Ends a session at the client's request.
 pub(super) fn shut<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     headers: &HeaderMap,
@@ -68,12 +68,12 @@ pub(super) async fn answer<H: ServerHandler>(
     }
 }
 
-/// Its id is that of a request which has no answer yet.
+/// Its id is that of a request without an answer yet.
 pub(super) fn taken(id: Option<Id>, error: &LineError) -> Refusal {
     Refusal::new(id, code::INVALID_REQUEST, format!("Invalid Request: {error}"))
 }
 
-/// Takes the client's answer to what it was asked.
+/// Accepts the client's answer to a request of ours.
 pub(super) async fn accept<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     headers: &HeaderMap,
@@ -94,7 +94,7 @@ fn takes_json(headers: &HeaderMap) -> bool {
     accepted.into_iter().any(|accept| accept.contains("application/json") || accept.contains("*/*"))
 }
 
-/// A document if the answer is the first thing said, and said soon.
+/// A document if the answer is the first message and arrives soon.
 async fn one_or_many(
     messages: impl Stream<Item = ServerSseMessage> + Send + 'static,
     ticket: Ticket,
@@ -112,7 +112,7 @@ async fn one_or_many(
                 }
             }
         });
-        // What was said before time was up opens the stream.
+        // Messages sent before the timeout start the stream.
         let in_time = first.await.is_ok();
         let answer = said.last().and_then(|event| event.message.as_deref()).filter(|_| in_time);
         if let Some(answer @ (JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))) = answer {

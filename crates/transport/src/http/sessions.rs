@@ -1,7 +1,7 @@
-//! Sessions of Streamable HTTP: each has a line, an owner, a seat and a dialect.
+//! Sessions of Streamable HTTP: each has a channel, an owner, a slot and a dialect.
 //!
-//! Many clients leave without a word. A session that nobody uses is ended after a while: a client that comes back to it
-//! hears 404 and begins another, as the protocol has it.
+//! Many clients leave without ending their session. An idle session is ended after a while: a client that comes back to
+//! it gets 404 and starts another, as the protocol specifies.
 
 use super::line::{Line, LineError, ServerEnd, Ticket, line};
 use crate::{Caller, ClientKey, Principal, Seat, message::to_value};
@@ -35,14 +35,14 @@ struct Known {
 }
 
 impl Known {
-    /// Since when nobody has used it; `None` while somebody does.
+    /// Since when it has been idle; `None` while it is in use.
     fn unused_since(&self) -> Option<Instant> {
         let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
         (used.open == 0).then_some(used.last)
     }
 }
 
-/// Requests and streams of a session.
+/// Open requests and streams of a session.
 #[derive(Clone, Copy)]
 struct Used {
     open: usize,
@@ -50,10 +50,10 @@ struct Used {
     last: Instant,
 }
 
-/// A request or stream of a session. Until it is dropped, the session is in use.
+/// A request or stream of a session. The session is in use until it is dropped.
 pub(super) struct Visit {
     used: Arc<Mutex<Used>>,
-    /// Records what is said in the session.
+    /// Records the session's messages.
     pub(super) tap: Option<Tap>,
 }
 
@@ -72,17 +72,17 @@ impl Drop for Visit {
     }
 }
 
-/// When every seat is taken, a session that has been unused for this part of its time makes room for a new one.
+/// When every slot is taken, a session that has been idle for this fraction of its timeout makes room for a new one.
 const PART: u32 = 30;
 
-/// Sessions by id. An id is no authentication: it serves the principal that opened it and nobody else.
+/// Sessions by id. An id is not authentication: only the principal that opened the session may use it.
 #[derive(Default)]
 pub(super) struct Sessions {
     open: Mutex<HashMap<SessionId, Open>>,
     known: Mutex<HashMap<SessionId, Known>>,
 }
 
-/// A session, from its first word.
+/// A session, from its first message.
 #[derive(Clone)]
 struct Open {
     line: Line,
@@ -102,7 +102,7 @@ impl Sessions {
         self.open().get(id).cloned().ok_or(LineError::Ended)
     }
 
-    /// Remembers who opened a session. It keeps its seat for as long as it lasts.
+    /// Stores the owner of a session. It keeps its slot until it ends.
     pub(super) fn own(&self, id: &str, caller: &Caller, seat: Seat, tap: Option<Tap>) {
         let id: SessionId = id.into();
         // A session that has already ended must not leave an owner behind.
@@ -116,14 +116,15 @@ impl Sessions {
         }
     }
 
-    /// Uses a session, if it is this principal's.
+    /// Uses a session, if it belongs to this principal.
     pub(super) fn visit(&self, id: &str, principal: &Principal) -> Option<Visit> {
-        // Under the lock: a session is either used or ended, and never both.
+        // Under the lock: a session is either used or ended, never both.
         let known = self.known();
         known.get(id).filter(|one| one.principal.is_same(principal)).map(Visit::begin)
     }
 
-    /// Ends the sessions that nobody has used for this long; gives back how many. The others forget what nobody came for.
+    /// Ends the sessions that have been idle for this long; returns how many. The others drop answers that were not
+    /// fetched.
     pub(super) fn end_unused(&self, idle: Duration) -> usize {
         self.open().values().for_each(|one| one.line.forget_left());
         let is_over = |one: &Known| one.unused_since().is_some_and(|at| at.elapsed() >= idle);
@@ -134,8 +135,8 @@ impl Sessions {
         unused.len()
     }
 
-    /// Ends one session so that another can begin: the one that has been unused for longest, of `owner`, or else of the
-    /// client that has most of them. False if all are in use, or were until a moment ago.
+    /// Ends one session so that another can begin: the one idle for longest, of `owner`, or else of the client with the
+    /// most sessions. False if all are in use, or were until a moment ago.
     pub(super) fn make_room(&self, idle: Duration, owner: Option<&ClientKey>) -> bool {
         let mut known = self.known();
         let chosen = longest_unused(&known, idle / PART, owner);
@@ -147,13 +148,13 @@ impl Sessions {
         ended.is_some()
     }
 
-    /// Ends a session, if there is one.
+    /// Ends a session, if it exists.
     pub(super) fn end(&self, id: &SessionId) {
         self.open().remove(id);
         self.known().remove(id);
     }
 
-    /// Asks in a session: what is said to it, and the ticket of the stream that it is said on.
+    /// Sends a request in a session: returns its messages, and the ticket of their stream.
     pub(super) async fn ask(
         &self,
         id: &SessionId,
@@ -166,7 +167,7 @@ impl Sessions {
         Ok((shaping(dialect, reader), ticket))
     }
 
-    /// The dialect of a session, if it is this principal's.
+    /// The dialect of a session, if it belongs to this principal.
     pub(super) fn dialect_for(&self, id: &str, principal: &Principal) -> Option<Dialect> {
         self.known()
             .get(id)
@@ -175,8 +176,8 @@ impl Sessions {
     }
 }
 
-/// Of the client that has most sessions that have been unused for `least` or longer, the one that has been for longest;
-/// of one client's alone, where `owner` is given. No client loses a session because another one opens many.
+/// Among the clients, the one with the most sessions idle for `least` or longer; of those, the longest idle session.
+/// Only of one client, if `owner` is given. No client loses a session because another one opens many.
 fn longest_unused(
     known: &HashMap<SessionId, Known>,
     least: Duration,
@@ -210,7 +211,7 @@ fn asked_dialect(message: &ClientJsonRpcMessage) -> Dialect {
     }
 }
 
-/// The same message as an older revision has it. Its type is lost: it is only written from here on.
+/// The message in the form of an older revision. Its type is lost: it is only serialized from here on.
 fn shaped(dialect: Dialect, message: &ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
     let mut value = to_value(dialect, message).ok()?;
     match message {
@@ -248,7 +249,7 @@ where
     }))
 }
 
-/// A session whose opening has no answer. Dropping it ends the session.
+/// A session whose `initialize` is unanswered. Dropping it ends the session.
 struct Unanswered<'a> {
     sessions: &'a Sessions,
     id: &'a SessionId,
@@ -276,7 +277,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, LineError> {
-        // A client that leaves before the answer never learns of the session. Nothing is awaited between the answer and
+        // A client that leaves before the answer never learns of the session. There is no await between the answer and
         // `own`, so that a session which stays open has an owner.
         let opening = Unanswered { sessions: self, id };
         let dialect = asked_dialect(&message);
@@ -372,7 +373,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn sessions_end_when_nobody_has_used_them_for_their_time() {
+    async fn sessions_end_after_their_idle_timeout() {
         let sessions = Sessions::default();
         for id in ["asked", "left", "listens"] {
             sessions.begin(id, "a");
@@ -426,7 +427,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_has_most_makes_room_with_what_was_unused_for_longest() {
+    async fn the_client_with_most_sessions_loses_the_longest_idle_one() {
         let sessions = Sessions::default();
         for (id, owner) in [("1", "a"), ("2", "b"), ("3", "b"), ("4", "b"), ("5", "a"), ("6", "b")]
         {

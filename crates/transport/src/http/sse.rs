@@ -1,4 +1,4 @@
-//! The older pair: a stream of events, and posts that belong to it.
+//! The older SSE pair: a stream of events, and POST requests that belong to it.
 
 use super::{
     Shared, State,
@@ -33,7 +33,7 @@ use tokio::sync::mpsc::{self, error::SendTimeoutError};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use uuid::Uuid;
 
-/// How long a post waits for a stream that is not read from.
+/// How long a post waits for a stream that is not being read.
 const PATIENCE: Duration = Duration::from_secs(5);
 const IN: usize = 16;
 const OUT: usize = 64;
@@ -43,7 +43,7 @@ struct Open {
     posts: mpsc::Sender<Post>,
 }
 
-/// A message, and who sent it: a token may be narrower than that of the stream, or last longer.
+/// A message and its sender: its token may be narrower than that of the stream, or last longer.
 struct Post {
     sender: Principal,
     bytes: Bytes,
@@ -164,7 +164,7 @@ async fn run<H: ServerHandler>(
         seating: None,
         handshake: shared.web.handshake,
         message_bytes: shared.web.message_bytes,
-        // Each post was counted at the door.
+        // Each post was counted on arrival.
         counted: true,
         certificate: None,
         door: Arc::clone(&shared.web.door),
@@ -173,7 +173,7 @@ async fn run<H: ServerHandler>(
     let posts = Posts { posted, sender: None };
     let running = serve_directly((shared.make)(), Link::new(posts, out, opening), None);
     if let Err(error) = running.waiting().await {
-        tracing::warn!(%error, "an SSE connection ended badly");
+        tracing::warn!(%error, "an SSE connection failed");
     }
 }
 
@@ -183,18 +183,18 @@ pub(super) struct Which {
     session_id: Option<String>,
 }
 
-/// Whether a message can be no other caller's affair. Where all are the same nobody, an answer or a cancellation that names
-/// no stream may be about what somebody else asks or is asked.
+/// Whether a message cannot concern another caller. Anonymous callers share one principal, so an answer or a
+/// cancellation without a session id may be about another caller's request.
 fn may_name_no_stream(bytes: &[u8]) -> bool {
     match read(bytes) {
         Frame::One(Ok(envelope)) => asks(&envelope),
         Frame::Batch(members) => members.iter().flatten().all(asks),
-        // What is no message is told so.
+        // Invalid messages get an error.
         Frame::One(Err(_)) | Frame::Empty => true,
     }
 }
 
-/// Whether a message asks for something, or ends the handshake.
+/// Whether a message is a request, or ends the handshake.
 fn asks(envelope: &Envelope<'_>) -> bool {
     match envelope {
         Envelope::Request { .. } => true,
@@ -214,8 +214,8 @@ pub(super) async fn message<H: ServerHandler>(
     body: Body,
 ) -> Response {
     let missing = || {
-        let told = "Session not found: open GET /sse first and post to the endpoint that it names";
-        refused(StatusCode::NOT_FOUND, &Refusal::new(None, code::INVALID_REQUEST, told))
+        let message = "Session not found: open GET /sse first and post to the endpoint it returns";
+        refused(StatusCode::NOT_FOUND, &Refusal::new(None, code::INVALID_REQUEST, message))
     };
     let id = which.session_id.as_deref();
     let Some(posts) = shared.streams.find(id, &origin.caller.principal) else { return missing() };
@@ -227,17 +227,17 @@ pub(super) async fn message<H: ServerHandler>(
     if let Some(response) = oauth::lacking_in(&shared, &origin, &bytes) {
         return response;
     }
-    let is_nobody = origin.caller.principal.kind == PrincipalKind::Anonymous;
-    if id.is_none() && is_nobody && !may_name_no_stream(&bytes) {
-        let told = "Name the sessionId that the stream's endpoint event told: /message?sessionId=…";
-        return refused(StatusCode::BAD_REQUEST, &Refusal::new(None, code::INVALID_REQUEST, told));
+    let is_anonymous = origin.caller.principal.kind == PrincipalKind::Anonymous;
+    if id.is_none() && is_anonymous && !may_name_no_stream(&bytes) {
+        let message = "sessionId is required: post to the URL from the stream's endpoint event, /message?sessionId=…";
+        return refused(StatusCode::BAD_REQUEST, &Refusal::new(None, code::INVALID_REQUEST, message));
     }
     let post = Post { sender: origin.caller.principal, bytes };
     match posts.send_timeout(post, PATIENCE).await {
         Ok(()) => (StatusCode::ACCEPTED, "Accepted").into_response(),
         Err(SendTimeoutError::Closed(_)) => missing(),
         Err(SendTimeoutError::Timeout(_)) => {
-            let reason = "The stream's own answers are not being read: read them, then post again";
+            let reason = "The client is not reading the stream: read its events, then post again";
             try_later(StatusCode::SERVICE_UNAVAILABLE, reason.to_owned(), PATIENCE)
         }
     }

@@ -1,5 +1,5 @@
-//! A call of the stateless revision whose headers say what its body says. The SDK reads such a message three times and
-//! writes it once to compare the two; here it was read already. Whatever is in doubt is left to the SDK.
+//! A call of the stateless revision whose headers match its body. The SDK parses such a message three times and
+//! serializes it once to compare the two; here it was parsed already. Doubtful cases are left to the SDK.
 
 use super::{
     Shared,
@@ -27,12 +27,12 @@ use rmcp::{
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// How names that no header can hold are written.
+/// Prefix of names that are encoded because a header cannot contain them.
 const ENCODED: &str = "=?";
 /// Marks a parameter that a header repeats.
 const IN_HEADER: &str = "x-mcp-header";
 
-/// Answers a call, or gives it back.
+/// Answers a call, or returns it.
 pub(super) async fn answer<H: ServerHandler>(
     shared: &Arc<Shared<H>>,
     headers: &HeaderMap,
@@ -53,7 +53,7 @@ pub(super) async fn answer<H: ServerHandler>(
     Some(serve(Call::start(handler, message, Some(caller))).await)
 }
 
-/// Whether each header is there once and says what the call says.
+/// Whether each header is present once and matches the call.
 fn agrees(headers: &HeaderMap, call: &CallToolRequest) -> bool {
     let says = |name: &str, value: &str| {
         let mut given = headers.get_all(name).iter();
@@ -92,7 +92,7 @@ fn is_repeated(handler: &impl ServerHandler, tool: &str) -> bool {
     handler.get_tool(tool).is_some_and(|tool| is_marked(&tool.input_schema))
 }
 
-/// A document if the answer is the first thing said, events otherwise.
+/// A document if the answer is the first message, events otherwise.
 async fn serve(mut call: Call) -> Response {
     let Some(first) = call.next().await else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
@@ -107,7 +107,7 @@ async fn serve(mut call: Call) -> Response {
     respond(said.map(|message| resumable(&ServerSseMessage::from_message(message))))
 }
 
-/// Errors that are about the request itself have a status of their own.
+/// Errors about the request itself have an HTTP status of their own.
 fn status(answer: &ServerJsonRpcMessage) -> StatusCode {
     let JsonRpcMessage::Error(error) = answer else { return StatusCode::OK };
     match error.error.code {

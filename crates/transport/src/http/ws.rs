@@ -1,4 +1,4 @@
-//! WebSocket: a message a text frame.
+//! WebSocket: one message per text frame.
 
 use super::{
     Bounds, Shared, State,
@@ -31,20 +31,20 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval_at, timeout, timeout_at},
 };
 
-/// What was said before the end has this long to be read.
+/// How long the last messages may take to be read.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 const OUT: usize = 64;
 /// Thousands of idle sockets are cheap only if their buffers start small.
 const BUFFER: usize = 4 * 1024;
-/// A frame can't be passed over unread: up to this many times the limit it is read and answered, beyond it the socket
-/// is closed.
+/// A frame cannot be skipped unread: up to this many times the limit it is read and answered, beyond it the socket is
+/// closed.
 const READ_OVER: usize = 4;
-/// Sockets that have yet to show a token: so many in all, so many from one address.
+/// Maximum sockets that have yet to present a token: in total, and per address.
 pub(super) const LOCKED: (usize, usize) = (256, 64);
-/// A socket has this long to show its token, so that there is room again by then.
+/// How long a socket may take to present its token, so that there is room again by then.
 const LOCKED_RETRY: Duration = Duration::from_secs(5);
 const LOCKED_FULL: &str =
-    "Too many sockets have yet to show a token: show it in the Authorization header, or try again";
+    "Too many unauthenticated sockets: send the token in the Authorization header, or try again";
 
 /// Any upgrade.
 pub(super) async fn upgrade<H: ServerHandler>(
@@ -73,7 +73,7 @@ pub(super) async fn upgrade<H: ServerHandler>(
             Err(overload) => return overloaded(&overload),
         }
     }
-    // Nobody unknown is read from beyond the limit.
+    // Frames of unauthenticated peers are not read beyond the limit.
     let over = if locked { 1 } else { READ_OVER };
     let most = shared.web.message_bytes.saturating_mul(over);
     upgrade
@@ -88,19 +88,19 @@ pub(super) async fn upgrade<H: ServerHandler>(
         })
 }
 
-/// Whether a token has yet to be shown.
+/// Whether a token has yet to be presented.
 fn is_locked<H: ServerHandler>(shared: &Shared<H>, origin: &Origin) -> bool {
     shared.web.door.needs_token() && origin.caller.principal == crate::Principal::unknown()
 }
 
-/// A seat for a session and one for a stream.
+/// A slot for a session and one for a stream.
 fn seats<H: ServerHandler>(shared: &Arc<Shared<H>>, caller: &Caller) -> Result<Seat, Overload> {
     let session = seat(shared, caller)?;
     let stream = shared.web.door.open_stream(caller)?;
     Ok(Box::new((session, stream)))
 }
 
-/// A place among those who have yet to show a token; what takes the seats then has it, and gives it back with that.
+/// A slot among unauthenticated sockets; the function that takes the real slots owns it, and releases it afterwards.
 fn seat_later<H: ServerHandler>(shared: &Arc<Shared<H>>, origin: &Origin) -> Option<Seating> {
     let remote = origin.caller.remote.unwrap_or(Ipv4Addr::UNSPECIFIED.into());
     let place = shared.locked.take(remote)?;
@@ -111,12 +111,12 @@ fn seat_later<H: ServerHandler>(shared: &Arc<Shared<H>>, origin: &Origin) -> Opt
     }))
 }
 
-/// Who is at the other end, and what it takes.
+/// The peer, and its slots.
 struct Visitor {
     origin: Origin,
     certificate: Option<Arc<Certificate>>,
     seats: Option<Seat>,
-    /// Where it is locked: nobody unknown takes the seats of those who are known.
+    /// Set while locked: unauthenticated peers do not take the slots of authenticated ones.
     seating: Option<Seating>,
 }
 
@@ -137,7 +137,7 @@ struct Texts {
 impl Frames for Texts {
     async fn next(&mut self) -> Option<Result<Bytes, TooLong>> {
         loop {
-            // Answers to pings count; half a frame does not, so nobody takes for ever over one.
+            // Answers to pings count; half a frame does not, so that a frame cannot take forever.
             let heard = timeout_at(self.heard + self.silence, self.socket.next()).await;
             let message = heard.ok()??.ok()?;
             self.heard = Instant::now();
@@ -176,9 +176,9 @@ async fn run<H: ServerHandler>(shared: Arc<Shared<H>>, visitor: Visitor, socket:
     let running = serve_directly((shared.make)(), link, None);
     drop(shared);
     if let Err(error) = running.waiting().await {
-        tracing::warn!(%error, "a WebSocket connection ended badly");
+        tracing::warn!(%error, "a WebSocket connection failed");
     }
-    // A peer that does not read must not keep its seats.
+    // A peer that does not read must not keep its slots.
     if timeout(LAST_WORDS, &mut writing).await.is_err() {
         writing.abort();
     }
@@ -189,7 +189,7 @@ async fn write(
     mut frames: mpsc::Receiver<Vec<u8>>,
     bounds: Bounds,
 ) {
-    // Pings go out however much else is said: their answers tell that a peer which only listens is still there.
+    // Pings are sent regardless of other traffic: their answers show that a peer which only listens is still there.
     let mut pings = interval_at(Instant::now() + bounds.ping, bounds.ping);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -204,7 +204,7 @@ async fn write(
             },
             _ = pings.tick() => Message::Ping(Bytes::new()),
         };
-        // A peer that reads nothing is gone, or might as well be. Leaving ends the connection.
+        // A peer that reads nothing is as good as gone. Returning ends the connection.
         if !matches!(timeout(bounds.write, sink.send(message)).await, Ok(Ok(()))) {
             return;
         }

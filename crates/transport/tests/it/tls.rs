@@ -298,13 +298,13 @@ fn files_that_can_t_be_used_are_named() {
     let other_key = keys.put("other.pem", &keys.authority.sign(&server_params()).key_pem);
     check(TlsFiles { chain: missing.clone(), ..good.clone() }, "none.pem can't be read");
     check(TlsFiles { key: missing, ..good.clone() }, "none.pem can't be read");
-    check(TlsFiles { chain: text.clone(), ..good.clone() }, "text.pem holds no certificate");
-    check(TlsFiles { key: text.clone(), ..good.clone() }, "text.pem is not PEM with a private key");
-    check(TlsFiles { chain: broken, ..good.clone() }, "broken.pem is not PEM with certificates");
-    check(TlsFiles { chain: garbage.clone(), ..good.clone() }, "can't be used together");
-    check(TlsFiles { key: other_key, ..good.clone() }, "can't be used together");
-    check(TlsFiles { client_ca: Some(text), ..good.clone() }, "text.pem holds no certificate");
-    check(TlsFiles { client_ca: Some(garbage), ..good.clone() }, "can't vouch for clients");
+    check(TlsFiles { chain: text.clone(), ..good.clone() }, "text.pem contains no certificate");
+    check(TlsFiles { key: text.clone(), ..good.clone() }, "text.pem does not contain a private key");
+    check(TlsFiles { chain: broken, ..good.clone() }, "broken.pem does not contain certificates");
+    check(TlsFiles { chain: garbage.clone(), ..good.clone() }, "do not match");
+    check(TlsFiles { key: other_key, ..good.clone() }, "do not match");
+    check(TlsFiles { client_ca: Some(text), ..good.clone() }, "text.pem contains no certificate");
+    check(TlsFiles { client_ca: Some(garbage), ..good.clone() }, "cannot sign client certificates");
     check(TlsFiles { client_required: true, ..good }, "set client_ca");
 }
 
