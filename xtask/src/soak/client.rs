@@ -1,4 +1,4 @@
-//! One client: asks one batch after another, gives calls up now and then, and tells its own answers from all others.
+//! A soak client: sends one batch after another, cancels calls now and then, and checks that answers are its own.
 
 use super::{
     link::{self, Link, Received, Way, Withdrawn},
@@ -14,18 +14,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longer than docent lets any tool run.
+/// Longer than docent's timeout of any tool.
 const PATIENCE: Duration = Duration::from_secs(45);
-/// Between two batches, half a second on average.
+/// The pause between two batches, half a second on average.
 const LEAST_PAUSE_MS: u32 = 200;
 const PAUSE_RANGE_MS: u32 = 600;
-/// More clients than this pause longer, so that all together ask about as often: a soak is long and not a benchmark.
+/// More clients than this pause longer, which keeps the total rate about the same: a soak is not a benchmark.
 const BUSY_CLIENTS: usize = 50;
-/// Calls that a client has under way on one connection, at most.
+/// The most calls that a client has in flight on one connection.
 const BATCH: u32 = 4;
 /// One batch in this many ends with a dropped connection.
 const DROP_EVERY: u32 = 60;
-/// One batch in this many is followed by an orderly farewell and a new connection.
+/// One batch in this many is followed by an orderly close and a new connection.
 const LEAVE_EVERY: u32 = 40;
 
 struct Pending {
@@ -34,15 +34,15 @@ struct Pending {
     withdrawn: bool,
 }
 
-/// A client and what it has seen.
+/// A client and what it has recorded.
 pub(super) struct Client {
     asker: Asker,
     way: Way,
     port: u16,
     random: Random,
-    /// How much longer than others it pauses.
+    /// The factor of its pauses.
     patience: u32,
-    /// Over all connections: no two questions of a client are the same.
+    /// Counts over all connections, so that no two questions of a client are the same.
     sequence: u32,
     record: Record,
 }
@@ -51,13 +51,13 @@ pub(super) struct Client {
 struct Conversation {
     link: Box<dyn Link>,
     pending: HashMap<u32, Pending>,
-    /// Withdrawn on a connection that goes on: an answer may still come.
+    /// Cancelled calls on a connection that stays open: an answer may still arrive.
     withdrawn: HashMap<u32, Pending>,
-    /// Begins anew with every connection, so that the ids of all clients collide.
+    /// Restarts with every connection, so that the ids of all clients collide.
     last_id: u32,
 }
 
-/// Whether the connection can be used again.
+/// Whether the connection can still be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum After {
     Kept,
@@ -65,7 +65,7 @@ enum After {
 }
 
 impl Client {
-    /// The client of this number, one of so many.
+    /// Creates the client with this number, out of `clients`.
     pub(super) fn numbered(number: usize, clients: usize, port: u16) -> Self {
         Self {
             asker: Asker::numbered(number),
@@ -78,22 +78,22 @@ impl Client {
         }
     }
 
-    /// Asks until the time is over and gives back how it went.
+    /// Asks until the time is over and returns the record.
     pub(super) fn run(mut self, end: Instant) -> (Way, Record) {
-        // Nobody's clients all come at once.
+        // Clients don't all start at the same moment.
         thread::sleep(Duration::from_millis(self.random.below(1000).into()));
         while Instant::now() < end {
             if let Err(problem) = self.connection(end) {
                 self.record.broken += 1;
                 self.record.note(format!("{} {}: {problem:#}", self.way.name(), self.asker.name));
-                // A server that refuses everything is not to be asked in a tight loop.
+                // Don't retry in a tight loop if the server rejects everything.
                 thread::sleep(Duration::from_millis(500));
             }
         }
         (self.way, self.record)
     }
 
-    /// One connection, from its opening to its end.
+    /// Runs one connection, from its opening to its end.
     fn connection(&mut self, end: Instant) -> Result<()> {
         let link = link::open(self.port, self.way, self.asker.principal)?;
         let (pending, withdrawn) = (HashMap::new(), HashMap::new());
@@ -182,7 +182,7 @@ impl Client {
         Ok(After::Kept)
     }
 
-    /// Drops the connection in the middle of its calls, now and then without a farewell.
+    /// Drops the connection in the middle of its calls, sometimes with a reset.
     fn abandon(&mut self, talk: &mut Conversation) {
         if self.random.once_in(2) {
             talk.link.reset();
@@ -200,8 +200,8 @@ impl Client {
                     self.take(talk, &message);
                     continue;
                 }
-                Received::Over => "the reply ended without it",
-                Received::Silence => "nothing came in time",
+                Received::Over => "the reply ended without an answer",
+                Received::Silence => "no answer in time",
             };
             for (_, one) in talk.pending.drain() {
                 if one.withdrawn {
@@ -230,7 +230,7 @@ impl Client {
             self.record.answer(&one.question, message, one.asked_at);
         } else {
             let start: String = message.to_string().chars().take(300).collect();
-            self.record.stray(&format!("{} asked nothing like {start}", self.asker.name));
+            self.record.stray(&format!("{} got an unrelated {start}", self.asker.name));
         }
     }
 }
@@ -244,7 +244,7 @@ mod tests {
         net::TcpListener,
     };
 
-    /// A server that gives one connection one reply, made from the request's body.
+    /// Starts a server that accepts one connection and sends one reply, made from the request's body.
     fn server(answer: fn(&Value) -> Option<String>) -> u16 {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_are_not_the_clients_own_are_noticed() {
+    fn answers_of_other_clients_are_detected() {
         let check = |answer, expected: [u32; 5]| {
             let (record, result) = ask(answer);
             result.unwrap();

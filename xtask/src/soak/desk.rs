@@ -1,7 +1,7 @@
-//! A server behind docent, which the soak kills again and again: this program once more, with a hidden subcommand.
+//! A downstream server that the soak kills repeatedly: this program, run with a hidden subcommand.
 //!
-//! It has a tool for each promise that a server can make of one (`look` reads only, `stamp` may be repeated, `sign` may
-//! not), answers out of order, and writes down what it has signed.
+//! It has a tool for each kind of side effect (`look` is read-only, `stamp` is idempotent, `sign` is neither), answers
+//! out of order, and logs what it has signed.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -16,24 +16,24 @@ use std::{
 
 /// The hidden subcommand.
 pub(crate) const SUBCOMMAND: &str = "soak-desk";
-/// How many there are.
+/// The number of downstream servers.
 pub(super) const DESKS: u32 = 3;
 
-/// What a tool of a desk promises.
+/// The side effects that a tool declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Promise {
-    /// Changes nothing.
+    /// Read-only.
     Reads,
-    /// Twice is as good as once.
+    /// Idempotent.
     Repeats,
-    /// Nothing: twice would be wrong.
+    /// Not idempotent: calling twice would be wrong.
     None,
 }
 
 impl Promise {
     pub(super) const ALL: [Self; 3] = [Self::Reads, Self::Repeats, Self::None];
 
-    /// The tool's name at its server.
+    /// The tool's name on its server.
     pub(super) const fn tool(self) -> &'static str {
         match self {
             Self::Reads => "look",
@@ -61,17 +61,17 @@ impl Promise {
     }
 }
 
-/// What a desk is called in docent's configuration.
+/// Returns a server's name in docent's configuration.
 pub(super) fn name(number: u32) -> String {
     format!("desk{}", number % DESKS)
 }
 
-/// The file in which a desk writes down what it has signed.
+/// Returns the file in which a server logs what it has signed.
 fn signed_file(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.signed"))
 }
 
-/// The entries of docent's configuration. The first desk is to run always, the others when they are asked.
+/// Returns the server entries of docent's configuration. The first server always runs, the others run on demand.
 pub(super) fn entries(folder: &Path) -> Result<Value> {
     let program = std::env::current_exe().context("finding this program")?;
     let entry = |number: u32| {
@@ -85,11 +85,11 @@ pub(super) fn entries(folder: &Path) -> Result<Value> {
     Ok(Value::Object((0..DESKS).map(entry).collect()))
 }
 
-/// How often each text was signed, by all desks.
+/// Counts how often each text was signed, over all servers.
 pub(super) fn signed(folder: &Path) -> BTreeMap<String, u32> {
     let mut times = BTreeMap::new();
     for number in 0..DESKS {
-        // A desk that was never asked to sign has no file.
+        // A server that never signed has no file.
         let text = fs::read_to_string(signed_file(folder, &name(number))).unwrap_or_default();
         for line in text.lines() {
             *times.entry(line.to_owned()).or_default() += 1;
@@ -103,7 +103,7 @@ pub(crate) fn run(name: &str, folder: &Path) -> Result<()> {
     for line in io::stdin().lock().lines() {
         let message: Value = serde_json::from_str(&line?)?;
         let file = signed_file(folder, name);
-        // Each on its own thread, so that answers come in another order than questions.
+        // One thread per request, so that answers are out of order.
         thread::spawn(move || answer(&message, &file));
     }
     Ok(())
@@ -136,7 +136,7 @@ fn call(params: &Value, file: &Path) -> Result<Value> {
     let text = arguments["text"].as_str().unwrap_or_default();
     if tool == Promise::None.tool() {
         let mut file = OpenOptions::new().append(true).create(true).open(file)?;
-        // In one write, which is whole or not there whenever the process is killed.
+        // A single write, so that the line is complete or missing whenever the process is killed.
         file.write_all(format!("{text}\n").as_bytes())?;
     }
     thread::sleep(Duration::from_millis(arguments["pause_ms"].as_u64().unwrap_or(0)));
@@ -144,7 +144,7 @@ fn call(params: &Value, file: &Path) -> Result<Value> {
     Ok(json!({"content": [{"type": "text", "text": said}]}))
 }
 
-/// One line, whole: answers of several threads go through one lock.
+/// Writes one line; a lock keeps the lines of several threads apart.
 fn say(message: &Value) -> Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{message}")?;
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_signed_is_written_down_each_time() {
+    fn every_signature_is_logged() {
         let folder = tempfile::tempdir().unwrap();
         let file = signed_file(folder.path(), &name(1));
         let ask = |tool: &str, text: &str| {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn every_desk_has_an_entry() {
+    fn every_server_has_an_entry() {
         let entries = entries(Path::new("/folder")).unwrap();
         assert_eq!(entries.as_object().unwrap().len(), DESKS as usize);
         assert_eq!(entries["desk0"]["warm"], true);

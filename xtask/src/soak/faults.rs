@@ -1,4 +1,4 @@
-//! What goes wrong meanwhile, each on its own schedule: rude clients, bad input, rotated logs, files that change.
+//! Faults injected during the soak, each on its own schedule: rude clients, bad input, rotated logs, changing files.
 
 use super::{
     desk,
@@ -21,25 +21,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What the count of killed servers goes by.
-pub(super) const DESK_KILLED: &str = "server behind docent killed (SIGKILL)";
-/// What the count of hang-up signals goes by.
-pub(super) const HUNG_UP: &str = "SIGHUP after moving them";
-/// A client that says nothing holds its connection for this long.
+/// The label of the count of killed servers.
+pub(super) const DESK_KILLED: &str = "downstream server killed (SIGKILL)";
+/// The label of the count of hang-up signals.
+pub(super) const HUNG_UP: &str = "SIGHUP after moving log and audit";
+/// How long a silent client keeps its connection open.
 const HELD: Duration = Duration::from_secs(5);
-/// How many such clients there are at a time.
+/// The number of silent clients at a time.
 const HELD_AT_ONCE: usize = 8;
-/// For an answer to bad input.
+/// Timeout for an answer to bad input.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// One byte more than the limit in force would do.
+/// Any size above the server's limit would do.
 const OVERSIZED: usize = 11 * 1024 * 1024;
-/// Between two kills, at random.
+/// The random pause between two kills.
 const LEAST_KILL_PAUSE_MS: u32 = 200;
 const KILL_PAUSE_RANGE_MS: u32 = 600;
-/// Lists of tools are the longest answers that cost little; this many fill every buffer on the way.
+/// Tool lists are the longest cheap answers; this many fill every buffer on the way.
 const SLOW_CALLS: u32 = 40;
 
-/// What has been done so far, and what came of it that should not have.
+/// The faults injected so far, and the wrong reactions to them.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     done: Mutex<BTreeMap<&'static str, u32>>,
@@ -56,12 +56,12 @@ impl Faults {
         self.problems.lock().unwrap_or_else(PoisonError::into_inner).push(what);
     }
 
-    /// How often each was done.
+    /// How often each fault was injected.
     pub(super) fn done(&self) -> BTreeMap<&'static str, u32> {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Which servers behind docent were killed, and when.
+    /// Which downstream servers were killed, and when.
     pub(super) fn kills(&self) -> Vec<(u32, Instant)> {
         self.kills.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -71,13 +71,13 @@ impl Faults {
         self.kills.lock().unwrap_or_else(PoisonError::into_inner).push((desk, Instant::now()));
     }
 
-    /// What docent did wrong about them.
+    /// docent's wrong reactions.
     pub(super) fn problems(&self) -> Vec<String> {
         self.problems.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// What the faults are done to.
+/// The docent under test.
 pub(super) struct Target<'a> {
     pub(super) port: u16,
     pub(super) server: Watched,
@@ -88,7 +88,7 @@ pub(super) struct Target<'a> {
 
 type Fault = fn(&Target<'_>, &Faults, u32) -> Result<()>;
 
-/// Each fault with the time between two of its kind.
+/// Each fault with its interval.
 const SCHEDULE: [(&str, Duration, Fault); 7] = [
     ("slow reader", Duration::from_secs(3), slow_reader),
     ("silent connection", Duration::from_millis(500), silent),
@@ -99,7 +99,7 @@ const SCHEDULE: [(&str, Duration, Fault); 7] = [
     ("file of the project", Duration::from_millis(400), edit),
 ];
 
-/// Does all of them until the time is over; gives back when every one is done.
+/// Injects all faults until the time is over; returns when all have ended.
 pub(super) fn run(target: &Target<'_>, faults: &Faults) {
     thread::scope(|scope| {
         for (name, period, fault) in SCHEDULE {
@@ -119,7 +119,7 @@ pub(super) fn run(target: &Target<'_>, faults: &Faults) {
     });
 }
 
-/// Asks for much, reads nothing for seconds, and must then find every answer or an end of the connection.
+/// Sends many requests, reads nothing for seconds, and then expects every answer or the end of the connection.
 fn slow_reader(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
     let asker = Asker { name: format!("slow{turn:04}"), principal: Principal::Alpha };
     let way = if turn.is_multiple_of(2) { Way::Sse } else { Way::WebSocket };
@@ -150,19 +150,19 @@ fn slow_reader(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
     link.leave()
 }
 
-/// Connects several times, says nothing, and vanishes.
+/// Connects several times, sends nothing, and disappears.
 fn silent(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
     let held: Vec<TcpStream> =
         (0..HELD_AT_ONCE).map(|_| http::connect(target.port)).collect::<Result<_>>()?;
     thread::sleep(HELD.min(target.length / 4) / (1 + turn % 10));
     for stream in &held {
         http::reset(stream);
-        faults.count("connection that said nothing, then reset");
+        faults.count("silent connection, then reset");
     }
     Ok(())
 }
 
-/// Sends the first part of a request several times, and vanishes.
+/// Sends the first part of a request several times, and disappears.
 fn half_request(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
     let key = link::authorization(Principal::Alpha);
     let whole = format!(
@@ -189,7 +189,7 @@ fn half_request(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
     Ok(())
 }
 
-/// None of these is a request.
+/// Sends bodies that are not requests.
 const BAD_BODIES: [&str; 6] = [
     "{\"jsonrpc\":\"2.0\",\"id\":1,",
     "[]",
@@ -212,7 +212,7 @@ fn bad_input(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
         "{body:?} got {}: {text}",
         reply.status
     );
-    // Bad input must not cost the connection its next, good request.
+    // After bad input, the next valid request on the connection must succeed.
     let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
     wire.post(&head, ping)?;
     let reply = wire.reply(Instant::now() + PATIENCE)?.context("no answer")?;
@@ -221,7 +221,7 @@ fn bad_input(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
     Ok(())
 }
 
-/// A body beyond the limit must be refused, whether or not it is read to its end.
+/// Sends a body above the limit, which must be rejected, whether or not it is read to its end.
 fn oversized(target: &Target<'_>, faults: &Faults, _: u32) -> Result<()> {
     let key = link::authorization(Principal::Alpha);
     let head = format!(
@@ -232,28 +232,28 @@ fn oversized(target: &Target<'_>, faults: &Faults, _: u32) -> Result<()> {
     stream.write_all(head.as_bytes())?;
     let block = vec![b' '; 64 * 1024];
     for _ in 0..OVERSIZED / block.len() {
-        // The server may close its side before it has been told everything.
+        // The server may close its side before it has read everything.
         if stream.write_all(&block).is_err() {
             break;
         }
     }
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut start = [0; 64];
-    let read = stream.read(&mut start).context("reading the refusal")?;
+    let read = stream.read(&mut start).context("reading the error response")?;
     let start = String::from_utf8_lossy(start.get(..read).unwrap_or_default()).into_owned();
     ensure!(start.starts_with("HTTP/1.1 413"), "11 MB got {start:?}");
-    faults.count("message of 11 MB, refused");
+    faults.count("message of 11 MB, rejected");
     Ok(())
 }
 
-/// A session of the other key is not there, and without a key nothing is.
+/// Uses the session of another key, which must not be found, and a wrong key, which must be rejected.
 fn stranger(target: &Target<'_>, faults: &Faults, _: u32) -> Result<()> {
     let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
     let initialize = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\
          \"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"soak\",\"version\":\"1\"}}}";
     let accept = "Accept: application/json, text/event-stream\r\n";
     let head = |rest: &str| format!("POST /mcp HTTP/1.1\r\n{accept}{rest}");
-    // A refusal may end its connection, so each request has one of its own.
+    // An error may close the connection, so each request has its own.
     let send = |head: &str, body: &str| {
         let mut wire = Wire::open(target.port)?;
         wire.post(head, body)?;
@@ -265,17 +265,17 @@ fn stranger(target: &Target<'_>, faults: &Faults, _: u32) -> Result<()> {
     let foreign = format!("{beta}Mcp-Session-Id: {session}\r\n");
     let reply = send(&head(&foreign), ping)?;
     ensure!(reply.status == 404, "the other key's session got {}: {}", reply.status, reply.text());
-    faults.count("session of the other key, refused");
-    let reply = send(&head("Authorization: Bearer soak-key-of-nobody\r\n"), ping)?;
+    faults.count("session of the other key, rejected");
+    let reply = send(&head("Authorization: Bearer soak-unknown-key\r\n"), ping)?;
     ensure!(reply.status == 401, "a wrong key got {}: {}", reply.status, reply.text());
-    faults.count("wrong key, refused");
+    faults.count("wrong key, rejected");
     let own = format!("{alpha}Mcp-Session-Id: {session}\r\n");
     let reply = send(&head(&own).replacen("POST", "DELETE", 1), "")?;
     ensure!(reply.status < 300, "the end of a session got {}: {}", reply.status, reply.text());
     Ok(())
 }
 
-/// Edits, adds and removes files that are indexed and parsed meanwhile; never more than twenty at a time.
+/// Edits, adds and removes files while they are indexed and parsed; never more than twenty at a time.
 fn edit(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
     let folder = target.project.root().join(LONG_FOLDER);
     let file = folder.join(format!("edited{}.ts", turn % 20));
@@ -293,7 +293,7 @@ fn edit(target: &Target<'_>, faults: &Faults, turn: u32) -> Result<()> {
     Ok(())
 }
 
-/// Kills one of the servers behind docent after another, some of them while they start.
+/// Kills the downstream servers one after another, some of them while they start.
 fn kill_desks(target: &Target<'_>, faults: &Faults) {
     let mut random = Random::new(0);
     loop {
@@ -306,7 +306,7 @@ fn kill_desks(target: &Target<'_>, faults: &Faults) {
         let picked = random.below(u32::try_from(running.len()).unwrap_or(0)) as usize;
         let Some((number, process)) = running.get(picked) else { continue };
         let pid = i32::try_from(process.0).ok().and_then(Pid::from_raw);
-        // Noted first: who hears of it must find the note.
+        // Record the kill first, so that it is recorded before any client sees its effect.
         faults.kill(*number);
         if pid.is_none_or(|pid| kill_process(pid, Signal::KILL).is_err()) {
             faults.count("server that had ended before it was killed");
@@ -314,7 +314,7 @@ fn kill_desks(target: &Target<'_>, faults: &Faults) {
     }
 }
 
-/// The servers behind docent that run, by their number. docent has them started by a process of its own, which is below its guard.
+/// Finds the running downstream servers by number. They are children of docent's supervisor process.
 pub(super) fn desks(server: Watched) -> Vec<(u32, Watched)> {
     let guards = server.children().into_iter();
     let below = guards.flat_map(Watched::children).flat_map(Watched::children);
@@ -326,7 +326,7 @@ pub(super) fn desks(server: Watched) -> Vec<(u32, Watched)> {
     numbered.collect()
 }
 
-/// Moves the log and the audit away three times, as logrotate does, and asks for new ones where docent can be asked.
+/// Moves the log and the audit log away three times, as logrotate does, and sends SIGHUP if docent handles it.
 fn rotate(target: &Target<'_>, faults: &Faults) {
     let began = Instant::now();
     for turn in 1..=3 {

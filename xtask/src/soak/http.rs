@@ -1,4 +1,4 @@
-//! HTTP/1.1 on a blocking socket: whole replies, and the event stream that stays open.
+//! HTTP/1.1 on a blocking socket: complete replies, and event streams that stay open.
 
 use crate::bench::reply::{self, Reply};
 use anyhow::{Context, Result, bail};
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A server that does not take what is sent to it for this long is stuck.
+/// A server that doesn't accept written bytes for this long is stuck.
 const WRITE_LIMIT: Duration = Duration::from_secs(30);
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
@@ -22,13 +22,13 @@ pub(super) fn connect(port: u16) -> Result<TcpStream> {
     Ok(stream)
 }
 
-/// Ends a connection without a farewell: the peer gets a reset in place of the orderly end.
+/// Ends a connection with a reset instead of an orderly close.
 pub(super) fn reset(stream: &TcpStream) {
-    // Where the option can't be set, the connection still ends.
+    // If the option can't be set, the connection still ends.
     sockopt::set_socket_linger(stream, Some(Duration::ZERO)).ok();
 }
 
-/// The connection ended, and nothing of the reply had come.
+/// The connection ended before any byte of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unheard;
 
@@ -48,12 +48,12 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// A new connection.
+    /// Opens a connection.
     pub(super) fn open(port: u16) -> Result<Self> {
         Ok(Self { stream: connect(port)?, buffer: Vec::new() })
     }
 
-    /// Sends a request with a body of JSON; `head` has the request line and whole header lines.
+    /// Sends a request with a JSON body; `head` has the request line and complete header lines.
     pub(super) fn post(&mut self, head: &str, body: &str) -> Result<()> {
         let request = format!(
             "{head}Host: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -76,7 +76,7 @@ impl Wire {
         })
     }
 
-    /// The next whole reply, or nothing when time is up.
+    /// Returns the next complete reply, or `None` when time is up.
     pub(super) fn reply(&mut self, deadline: Instant) -> Result<Option<Reply>> {
         loop {
             if let Some((reply, taken)) = reply::parse(&self.buffer)? {
@@ -89,7 +89,7 @@ impl Wire {
         }
     }
 
-    /// Reads what has come; false when time is up. The end of the stream is an error.
+    /// Reads available bytes; false when time is up. The end of the stream is an error.
     fn fill(&mut self, deadline: Instant) -> Result<bool> {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -115,12 +115,12 @@ impl Wire {
     }
 }
 
-/// The two names that a read timeout goes by.
+/// Whether this is one of the two error kinds of a read timeout.
 pub(super) fn is_timeout(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// A reply of server-sent events that does not end.
+/// An open stream of server-sent events.
 #[derive(Debug)]
 pub(super) struct Events {
     wire: Wire,
@@ -135,7 +135,7 @@ pub(super) struct Event {
 }
 
 impl Events {
-    /// Asks for the stream and reads the head of the reply.
+    /// Requests the stream and reads the head of the reply.
     pub(super) fn open(mut wire: Wire, head: &str, deadline: Instant) -> Result<Self> {
         wire.ask(head)?;
         loop {
@@ -153,7 +153,7 @@ impl Events {
         }
     }
 
-    /// The next event, or nothing when time is up.
+    /// Returns the next event, or `None` when time is up.
     pub(super) fn next(&mut self, deadline: Instant) -> Result<Option<Event>> {
         loop {
             while take_chunk(&mut self.wire.buffer, &mut self.decoded)? {}
@@ -166,19 +166,19 @@ impl Events {
         }
     }
 
-    /// The socket, to end it in some other way than by dropping it.
+    /// The socket, to end it in another way than by dropping it.
     pub(super) fn stream(&self) -> &TcpStream {
         &self.wire.stream
     }
 }
 
-/// Moves the content of one whole chunk; false while there is none.
+/// Moves the content of one complete chunk; false if there is none yet.
 fn take_chunk(buffer: &mut Vec<u8>, decoded: &mut Vec<u8>) -> Result<bool> {
     let Some(line) = reply::find(buffer, b"\r\n") else { return Ok(false) };
     let size = String::from_utf8_lossy(buffer.get(..line).unwrap_or_default()).into_owned();
     let size = size.split(';').next().unwrap_or_default().trim();
     let Ok(size) = usize::from_str_radix(size, 16) else {
-        bail!("not the size of a chunk: {size:?}")
+        bail!("invalid chunk size: {size:?}")
     };
     if size == 0 {
         bail!("the server ended the event stream");
@@ -193,7 +193,7 @@ fn take_chunk(buffer: &mut Vec<u8>, decoded: &mut Vec<u8>) -> Result<bool> {
     Ok(true)
 }
 
-/// Takes one event that has come to its empty line.
+/// Takes one complete event, which ends with an empty line.
 fn take_event(decoded: &mut Vec<u8>) -> Option<Event> {
     let end = reply::find(decoded, b"\n\n")?;
     let text: Vec<u8> = decoded.drain(..end + 2).collect();
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chunks_and_events_may_be_cut_anywhere() {
+    fn chunks_and_events_may_be_split_anywhere() {
         let whole = b"14\r\nevent: endpoint\ndata\r\n3;x=y\r\n: a\r\n2\r\n\n\n\r\n";
         for cut in 0..=whole.len() {
             let (mut buffer, mut decoded) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What must be so at the end of a soak, judged from what was seen.
+//! The invariants checked at the end of a soak.
 
 use super::{
     desk,
@@ -13,12 +13,12 @@ use std::{collections::BTreeMap, process::ExitStatus, time::Duration};
 /// Memory is still warming up in a shorter run.
 const LONG_RUN: Duration = Duration::from_mins(1);
 const MOST_GROWTH_PERCENT: f64 = 5.0;
-/// The index keeps files open, some more after edits than before; a leak of clients would be hundreds.
+/// The index keeps files open, a few more after edits than before; leaked clients would be hundreds.
 const FILES_SLACK: u32 = 16;
-/// A server that was killed several times in a row is not tried again at once.
+/// docent waits this long before it restarts a server that was killed several times in a row.
 const GONE_FOR: Duration = Duration::from_secs(5);
 
-/// What was seen.
+/// What was observed during the soak.
 pub(super) struct Seen<'a> {
     pub(super) ways: &'a [(Way, Record)],
     pub(super) audited: Audited,
@@ -26,27 +26,27 @@ pub(super) struct Seen<'a> {
     pub(super) length: Duration,
     /// Before the clients came and after they left.
     pub(super) descriptors: (Descriptors, Descriptors),
-    /// How docent ended when it was asked to, and how long that took.
+    /// docent's exit status on SIGTERM, and how long that took.
     pub(super) ended: (Option<ExitStatus>, Duration),
-    /// All that docent wrote to its output.
+    /// docent's output.
     pub(super) log: &'a str,
     pub(super) faults: &'a Faults,
     pub(super) desks: Desks,
 }
 
-/// What became of the servers behind docent.
+/// Observations of the downstream servers.
 #[derive(Debug, Default)]
 pub(super) struct Desks {
     /// How often each text was signed.
     pub(super) signed: BTreeMap<String, u32>,
-    /// How many answered after the last kill, and how many ran without being asked.
+    /// How many answered after the last kill.
     pub(super) back: u32,
     pub(super) warm: bool,
     /// Processes that outlived docent.
     pub(super) left: Vec<String>,
 }
 
-/// Every one of them.
+/// Checks all invariants.
 pub(super) fn all(seen: &Seen<'_>) -> Vec<Invariant> {
     let sum = |of: fn(&Record) -> u32| seen.ways.iter().map(|(_, record)| of(record)).sum::<u32>();
     let none = |what, of: fn(&Record) -> u32| {
@@ -64,11 +64,11 @@ pub(super) fn all(seen: &Seen<'_>) -> Vec<Invariant> {
     let bad = seen.faults.problems().len();
     vec![
         none("no answer lost", |record| record.lost),
-        none("no answer at another call, client or key", |record| record.crossed + record.strays),
+        none("no answer to another call, client or key", |record| record.crossed + record.strays),
         none("no answer wrong", |record| record.wrong),
         none("no connection broken by docent", |record| record.broken),
         Invariant::new(
-            "answers on every transport, each call with one end",
+            "answers on every transport, one outcome per call",
             match (silent.is_empty(), unbalanced) {
                 (true, 0) => sum(|record| record.answered).to_string(),
                 (true, _) => format!("{unbalanced} transports with calls unaccounted for"),
@@ -93,31 +93,31 @@ pub(super) fn all(seen: &Seen<'_>) -> Vec<Invariant> {
             },
             seen.desks.left.is_empty(),
         ),
-        Invariant::new("faults answered as they should be", format!("{bad} not"), bad == 0),
+        Invariant::new("correct answers to faults", format!("{bad} wrong"), bad == 0),
     ]
 }
 
-/// Long calls are few: a slow machine may come to none of them in seconds.
+/// Checks that progress arrived. Long calls are rare: a slow machine may make none in a few seconds.
 fn progress(heard: u32, length: Duration) -> Invariant {
     let holds = (heard > 0 || length >= LONG_RUN).then_some(heard > 0);
-    Invariant { what: "progress heard", found: heard.to_string(), holds }
+    Invariant { what: "progress received", found: heard.to_string(), holds }
 }
 
-/// A server that runs answers: an error needs a kill.
+/// Checks that servers answer while they run: an error needs a kill.
 fn told(seen: &Seen<'_>) -> Invariant {
     let kills = seen.faults.kills();
     let all = seen.ways.iter().flat_map(|(_, record)| &record.told);
     let (mut count, mut unfounded) = (0, 0);
-    for told in all {
+    for answer in all {
         count += 1;
         let killed = kills.iter().any(|(desk, at)| {
-            *desk == told.desk && *at <= told.at && *at + GONE_FOR >= told.asked_at
+            *desk == answer.desk && *at <= answer.at && *at + GONE_FOR >= answer.asked_at
         });
         unfounded += u32::from(!killed);
     }
     Invariant::new(
-        "calls told that their server is gone: only where it was killed",
-        format!("{count} told, {unfounded} without a kill"),
+        "errors that a server is gone: only if it was killed",
+        format!("{count} errors, {unfounded} without a kill"),
         unfounded == 0,
     )
 }
@@ -127,7 +127,7 @@ fn signed(seen: &Seen<'_>) -> Invariant {
     let answered: Vec<&String> = seen.ways.iter().flat_map(|(_, record)| &record.signed).collect();
     let never = answered.iter().filter(|text| !seen.desks.signed.contains_key(**text)).count();
     Invariant::new(
-        "calls that may not be repeated: made once where answered, and never twice",
+        "calls that are not idempotent: made once if answered, and never twice",
         format!(
             "{} made, {} answered; {never} never, {twice} twice",
             seen.desks.signed.len(),
@@ -141,7 +141,7 @@ fn back(seen: &Seen<'_>) -> Invariant {
     let (kills, Desks { back, warm, .. }) = (seen.faults.kills().len(), &seen.desks);
     let warm_word = if *warm { "the warm one" } else { "none" };
     Invariant::new(
-        "killed servers are back: the warm one by itself, the others when asked",
+        "killed servers restarted: the warm one by itself, the others on demand",
         format!("{kills} kills; {warm_word} ran by itself, {back} of {} answered", desk::DESKS),
         kills > 0 && *warm && *back == desk::DESKS,
     )
@@ -150,8 +150,8 @@ fn back(seen: &Seen<'_>) -> Invariant {
 fn audit(found: &Audited) -> Invariant {
     let Audited { lines, missing, surplus, torn } = found;
     Invariant::new(
-        "one line of the audit for each call that leaves one",
-        format!("{lines} lines; {missing} missing, {surplus} too many, {torn} torn"),
+        "one audit entry for each audited call",
+        format!("{lines} entries; {missing} missing, {surplus} too many, {torn} torn"),
         *lines > 0 && missing + surplus + torn == 0,
     )
 }
@@ -188,7 +188,7 @@ fn end((status, took): (Option<ExitStatus>, Duration)) -> Invariant {
         "SIGTERM: exit 0 within 6 s",
         match status {
             Some(status) => format!("{status} after {:.1} s", took.as_secs_f64()),
-            None => format!("still there after {:.1} s", took.as_secs_f64()),
+            None => format!("still running after {:.1} s", took.as_secs_f64()),
         },
         status.is_some_and(|status| status.success()),
     )
@@ -200,7 +200,7 @@ mod tests {
     use crate::soak::record::Told;
     use std::{os::unix::process::ExitStatusExt as _, time::Instant};
 
-    /// A run in which all is well, changed by the case.
+    /// A successful run, changed by the case.
     fn broken(change: impl FnOnce(&mut Record, &mut Seen<'_>)) -> Vec<&'static str> {
         let mut record =
             Record { clients: 2, sent: 9, answered: 9, progress: 1, ..Record::default() };
@@ -237,10 +237,10 @@ mod tests {
         check("another call", &broken(|record, _| (record.crossed, record.sent) = (1, 10)));
         check("wrong", &broken(|record, _| (record.wrong, record.sent) = (1, 10)));
         check("broken", &broken(|record, _| record.broken = 1));
-        check("one end", &broken(|record, _| record.sent = 10));
+        check("one outcome", &broken(|record, _| record.sent = 10));
         check("every transport", &broken(|record, _| (record.answered, record.sent) = (0, 0)));
         check("progress", &broken(|record, seen| (record.progress, seen.length) = (0, LONG_RUN)));
-        assert_eq!(broken(|record, _| record.progress = 0), [""; 0], "a short run can't tell");
+        assert_eq!(broken(|record, _| record.progress = 0), [""; 0], "too short to judge");
         check("audit", &broken(|_, seen| seen.audited.missing = 1));
         check("audit", &broken(|_, seen| seen.audited.surplus = 1));
         check("audit", &broken(|_, seen| seen.audited.torn = 1));
@@ -250,14 +250,14 @@ mod tests {
         check("SIGTERM", &broken(|_, seen| seen.ended.0 = Some(ExitStatus::from_raw(9))));
         check("panic", &broken(|_, seen| seen.log = "thread 'x' panicked at y"));
         let now = Instant::now();
-        let told = |desk| Told { desk, asked_at: now, at: now + Duration::from_secs(1) };
-        assert_eq!(broken(|record, _| (record.told, record.sent) = (vec![told(1)], 10)), [""; 0]);
-        check("only where", &broken(|record, _| (record.told, record.sent) = (vec![told(0)], 10)));
+        let gone = |desk| Told { desk, asked_at: now, at: now + Duration::from_secs(1) };
+        assert_eq!(broken(|record, _| (record.told, record.sent) = (vec![gone(1)], 10)), [""; 0]);
+        check("only if", &broken(|record, _| (record.told, record.sent) = (vec![gone(0)], 10)));
         let twice = BTreeMap::from([("a".to_owned(), 2)]);
         check("never twice", &broken(|_, seen| seen.desks.signed = twice));
         check("never twice", &broken(|record, _| record.signed = vec!["b".to_owned()]));
-        check("are back", &broken(|_, seen| seen.desks.back = 2));
-        check("are back", &broken(|_, seen| seen.desks.warm = false));
+        check("restarted", &broken(|_, seen| seen.desks.back = 2));
+        check("restarted", &broken(|_, seen| seen.desks.warm = false));
         check("left behind", &broken(|_, seen| seen.desks.left = vec!["7".to_owned()]));
         check("faults", &broken(|_, seen| seen.faults.problem("no 413".into())));
     }

@@ -1,4 +1,4 @@
-//! The ways in which a client is connected: three over HTTP, the older pair of event stream and POST, and WebSocket.
+//! The transports of the soak's clients: three over HTTP, the legacy pair of event stream and POST, and WebSocket.
 
 use super::{
     http::{self, Events, Unheard, Wire},
@@ -21,12 +21,12 @@ use tungstenite::{
 const SESSION: &str = "2025-11-25";
 /// The revision without sessions.
 pub(super) const STATELESS: &str = "2026-07-28";
-/// How long a handshake may take on a machine that is busy with 200 clients.
+/// The limit of a handshake on a machine busy with 200 clients.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
-/// docent keeps a connection for two minutes between two requests. One that is closed sooner is a defect of docent's.
+/// docent keeps a connection open for two minutes between two requests. Closing it sooner is a bug in docent.
 const KEPT: Duration = Duration::from_secs(2 * 60 - 1);
 
-/// How a client is connected.
+/// A client's transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Session,
@@ -41,7 +41,7 @@ impl Way {
     pub(super) const ALL: [Self; 5] =
         [Self::Session, Self::Stateless, Self::Plain, Self::Sse, Self::WebSocket];
 
-    /// As the table shows it.
+    /// The name in the table.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Session => "HTTP, session",
@@ -52,52 +52,52 @@ impl Way {
         }
     }
 
-    /// Every way has as many clients as any other.
+    /// Assigns clients to transports evenly.
     pub(super) fn of(number: usize) -> Self {
-        // Pairs of clients, so that every way has clients of both keys.
+        // Pairs of clients, so that every transport has clients of both keys.
         Self::ALL.into_iter().cycle().nth(number / 2 % Self::ALL.len()).unwrap_or(Self::Plain)
     }
 
-    /// Whether several calls can be under way on one connection.
+    /// Whether several calls can be in flight on one connection.
     pub(super) const fn is_duplex(self) -> bool {
         matches!(self, Self::Sse | Self::WebSocket)
     }
 }
 
-/// What has come.
+/// What a connection received.
 #[derive(Debug)]
 pub(super) enum Received {
     Message(Value),
-    /// The reply to the last request is over.
+    /// The reply to the last request ended.
     Over,
-    /// Nothing in time.
+    /// Nothing arrived in time.
     Silence,
 }
 
-/// What became of a withdrawn call.
+/// The result of cancelling a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Withdrawn {
-    /// The server has been told.
+    /// The cancellation was sent to the server.
     Told,
-    /// The connection had to be dropped for it, and is of no more use.
+    /// The connection had to be dropped and can't be used again.
     Dropped,
 }
 
 /// One connected client.
 pub(super) trait Link {
-    /// Asks.
+    /// Sends a request.
     fn send(&mut self, question: &Question) -> Result<()>;
-    /// Waits for what comes next.
+    /// Waits for the next message.
     fn receive(&mut self, deadline: Instant) -> Result<Received>;
-    /// Withdraws a call.
+    /// Cancels a call.
     fn cancel(&mut self, id: u32) -> Result<Withdrawn>;
-    /// Makes the end of the connection a reset in place of an orderly one.
+    /// Makes the connection end with a reset instead of an orderly close.
     fn reset(&mut self);
-    /// Says that the client leaves, where there is a way to say it.
+    /// Ends the session, if the transport has a way to do so.
     fn leave(&mut self) -> Result<()>;
 }
 
-/// Connects, and makes the handshake where the way has one.
+/// Connects, and does the handshake if the transport has one.
 pub(super) fn open(port: u16, way: Way, principal: Principal) -> Result<Box<dyn Link>> {
     let link: Result<Box<dyn Link>> = match way {
         Way::Session | Way::Stateless | Way::Plain => {
@@ -122,30 +122,30 @@ fn initialized() -> Value {
 }
 
 fn cancelled(id: u32) -> Value {
-    let params = json!({"requestId": id, "reason": "the soak withdraws it"});
+    let params = json!({"requestId": id, "reason": "cancelled by the soak"});
     json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
 }
 
-/// The header lines that every request has.
+/// Returns the header lines of every request.
 pub(super) fn authorization(principal: Principal) -> String {
     format!("Authorization: Bearer {}\r\n", principal.token())
 }
 
-/// A connection for what must be said now and then, while a reply is awaited on another. It may wait for minutes.
+/// A connection for occasional messages while a reply is pending on another. It may be idle for minutes.
 struct Side {
     port: u16,
-    /// The connection and when it was last used.
+    /// The connection and the time of its last use.
     wire: Option<(Wire, Instant)>,
 }
 
 impl Side {
-    /// Posts, and waits for the reply.
+    /// Posts a message and waits for the reply.
     fn post(&mut self, head: &str, body: &str) -> Result<Reply> {
         let waited = self.wire.as_ref().is_some_and(|(_, used)| used.elapsed() > KEPT);
         let said = self.try_post(head, body);
         match said {
-            // The server may end a connection that waits, also while a request is on its way: HTTP has no word for
-            // it, and leaves it to the client to say it again on another connection.
+            // The server may close an idle connection even while a request is in transit: in HTTP, the client must
+            // then retry on another connection.
             Err(problem) if waited && problem.downcast_ref::<Unheard>().is_some() => {
                 self.wire = None;
                 self.try_post(head, body)
@@ -166,7 +166,7 @@ impl Side {
     }
 }
 
-/// One POST after another on `/mcp`.
+/// Sequential POSTs to `/mcp`.
 struct Post {
     wire: Wire,
     side: Side,
@@ -245,7 +245,7 @@ impl Link for Post {
             }
             let Some(reply) = self.wire.reply(deadline)? else { return Ok(Received::Silence) };
             self.awaited = false;
-            // The stateless revision puts some errors into the status too; what counts is that the body is an answer.
+            // The stateless revision also uses the status for some errors; what matters is that the body is an answer.
             for message in reply.messages() {
                 let message = serde_json::from_slice(message).with_context(|| {
                     format!("a call got {} and not JSON: {}", reply.status, reply.text())
@@ -281,7 +281,7 @@ impl Link for Post {
     }
 }
 
-/// An event stream, and POSTs beside it.
+/// An event stream with separate POSTs.
 struct Sse {
     events: Events,
     wire: Wire,
@@ -294,7 +294,7 @@ impl Sse {
         let key = authorization(principal);
         let ask = format!("GET /sse HTTP/1.1\r\nAccept: text/event-stream\r\n{key}");
         let mut events = Events::open(Wire::open(port)?, &ask, deadline)?;
-        let place = events.next(deadline)?.context("no endpoint came")?;
+        let place = events.next(deadline)?.context("no endpoint event")?;
         ensure!(place.name == "endpoint", "the first event is {place:?}");
         let head = format!("POST {} HTTP/1.1\r\n{key}", place.data);
         let mut link = Self { events, wire: Wire::open(port)?, head };
@@ -435,7 +435,7 @@ mod tests {
         thread,
     };
 
-    /// A server that answers one request on each of its connections and then closes it.
+    /// Starts a server that answers one request per connection and then closes it.
     fn closing_server() -> u16 {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -455,14 +455,14 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_has_waited_for_too_long_is_made_anew_and_no_other() {
+    fn only_a_connection_idle_for_too_long_is_reopened() {
         let head = "POST /mcp HTTP/1.1\r\n";
         let check = |waited: Duration, expected: Result<u16, Unheard>| {
             for _ in 0..20 {
                 let mut side = Side { port: closing_server(), wire: None };
                 assert_eq!(side.post(head, "{}").unwrap().status, 202);
                 let (wire, used) = side.wire.as_mut().unwrap();
-                // The end of the connection has come.
+                // The connection has ended.
                 wire.stream.set_read_timeout(None).unwrap();
                 assert_eq!(wire.stream.peek(&mut [0]).unwrap(), 0);
                 *used = used.checked_sub(waited).unwrap();
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_has_clients_of_both_keys() {
+    fn every_transport_has_clients_of_both_keys() {
         for way in Way::ALL {
             let clients: Vec<usize> = (0..30).filter(|number| Way::of(*number) == way).collect();
             assert_eq!(clients.len(), 6, "{way:?}");

@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: many clients over every network transport ask one docent for minutes while things go wrong around
-//! it; at the end every answer has to be at its asker's, and memory and descriptors where they began.
+//! `cargo xtask soak`: many clients call one docent over every network transport for minutes while faults are injected;
+//! at the end every answer must have reached its caller, and memory and descriptors must be back where they began.
 
 mod client;
 pub(crate) mod desk;
@@ -40,38 +40,38 @@ use table::Outcome;
 use watch::{Descriptors, Watched};
 
 const START_LIMIT: Duration = Duration::from_secs(20);
-/// For the index to be in step before the clients come.
+/// Limit for the index to be up to date before the clients start.
 const WARM_UP_LIMIT: Duration = Duration::from_mins(2);
-/// For the server to notice that its clients are gone.
+/// Limit for the server to notice that its clients are gone.
 const SETTLE_LIMIT: Duration = Duration::from_secs(15);
-/// Calls in flight have five seconds when docent is told to end.
+/// On shutdown, docent gives calls in flight five seconds.
 const END_LIMIT: Duration = Duration::from_secs(6);
-/// For a server that was killed to be there again.
+/// Limit for a killed server to restart.
 const RETURN_LIMIT: Duration = Duration::from_secs(15);
-/// No process of docent's is alive two seconds after it.
+/// docent's child processes must end within two seconds after it.
 const ORPHAN_LIMIT: Duration = Duration::from_secs(2);
 const SECONDS_A_MINUTE: f64 = 60.0;
 const SHOWN_PROBLEMS: usize = 30;
 
-/// How long, how many, and which docent.
+/// Options of `cargo xtask soak`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// How long the clients ask
+    /// Run the clients for this long
     #[arg(long, default_value_t = 5.0)]
     minutes: f64,
-    /// How many there are, over the three network transports
+    /// Run this many clients, spread over the network transports
     #[arg(long, default_value_t = 200)]
     clients: usize,
-    /// The binary to ask; the release build of this workspace, unless given
+    /// Use this docent binary [default: the release build of this workspace]
     #[arg(long, value_name = "PATH")]
     docent: Option<PathBuf>,
 }
 
-/// Soaks, prints the tables, and tells whether every invariant holds.
+/// Runs the soak and prints the tables; true if no invariant is violated.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     ensure!(
         options.minutes > 0.0 && options.minutes <= 24.0 * SECONDS_A_MINUTE && options.clients > 0,
-        "a soak needs some minutes, a day of them at most, and some clients"
+        "--minutes must be positive and at most a day, --clients must be positive"
     );
     let docent = Docent::given_or_built(workspace, options.docent.as_deref())?;
     println!("- machine: {}", machine::describe()?);
@@ -91,7 +91,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<bool> {
     Ok(outcome.is_good())
 }
 
-/// A short soak, one check for each invariant.
+/// Runs a short soak with one check for each invariant.
 pub(crate) fn short(docent: &Path) -> Result<Counts> {
     let mut outcome = soak(docent, 30, Duration::from_secs(10))?;
     println!("{}", outcome.print());
@@ -115,7 +115,7 @@ fn soak(docent: &Path, clients: usize, length: Duration) -> Result<Outcome> {
     ready(port, &mut all)?;
     ensure!(
         desks_back(port, 0, &mut all)? == desk::DESKS,
-        "not every server behind docent answers"
+        "not every downstream server answers"
     );
     let before = settled(watched, Descriptors::default())?;
     let faults = Faults::default();
@@ -165,14 +165,14 @@ fn notes(cpu_seconds: f64, length: Duration, faults: &Faults) -> Vec<String> {
         vec![format!("docent used {cpu_seconds:.1} s of processor time, {share:.0} % of one core")];
     if !faults.done().contains_key(faults::HUNG_UP) {
         notes.push(
-            "docent has no handler for SIGHUP, so none was sent; it writes on to the moved files"
+            "docent doesn't handle SIGHUP, so none was sent; it keeps writing to the moved files"
                 .to_owned(),
         );
     }
     notes
 }
 
-/// Asks until the index and the documentation answer: what opens files and memory for good is done before the count.
+/// Asks until the index and the documentation answer, so that lasting files and memory are open before the count.
 fn ready(port: u16, record: &mut Record) -> Result<()> {
     let deadline = Instant::now() + WARM_UP_LIMIT;
     let asker = Asker::numbered(0);
@@ -181,7 +181,7 @@ fn ready(port: u16, record: &mut Record) -> Result<()> {
     let (mut id, mut left) = (0, kinds.to_vec());
     while let Some(kind) = left.last().copied() {
         id += 1;
-        // Numbers that no client comes to.
+        // Numbers that no client uses.
         let question = Question::new(&asker, kind, (id, 900_000 + id));
         record.sent(&question);
         link.send(&question)?;
@@ -201,7 +201,7 @@ fn ready(port: u16, record: &mut Record) -> Result<()> {
     Ok(())
 }
 
-/// Asks every server behind docent until it answers: how many do in time.
+/// Asks every downstream server until it answers; returns how many do in time.
 fn desks_back(port: u16, round: u32, record: &mut Record) -> Result<u32> {
     let deadline = Instant::now() + RETURN_LIMIT;
     let asker = Asker::numbered(0);
@@ -209,7 +209,7 @@ fn desks_back(port: u16, round: u32, record: &mut Record) -> Result<u32> {
     let (mut back, mut id) = (0, 0);
     while back < desk::DESKS && Instant::now() < deadline {
         id += 1;
-        // Numbers that no client comes to; the remainder says which server is asked.
+        // Numbers that no client uses; the remainder selects the server.
         let number = 800_000 + (round * 1000 + id) * desk::DESKS + back;
         let question = Question::new(&asker, Kind::Desk(Promise::Reads), (id, number));
         record.sent(&question);
@@ -224,7 +224,7 @@ fn desks_back(port: u16, round: u32, record: &mut Record) -> Result<u32> {
     Ok(back)
 }
 
-/// Whether the server that is to run always does, though nobody asks it.
+/// Whether the server that should always run does, without being called.
 fn runs_by_itself(server: Watched) -> bool {
     let deadline = Instant::now() + RETURN_LIMIT;
     loop {
@@ -238,7 +238,7 @@ fn runs_by_itself(server: Watched) -> bool {
     }
 }
 
-/// Processes that are there though docent is gone: those that it started itself, and servers of this project.
+/// Finds processes that outlived docent: those it started itself, and servers of this project.
 fn left_behind(project: &Project, below: &[Watched]) -> Vec<String> {
     let deadline = Instant::now() + ORPHAN_LIMIT;
     let folder = project.desks().display().to_string();
@@ -257,7 +257,7 @@ fn left_behind(project: &Project, below: &[Watched]) -> Vec<String> {
 
 type Asked = (Vec<(Way, Record)>, watch::Samples, f64);
 
-/// Lets the clients and the faults at it.
+/// Runs the clients and the faults.
 fn ask(target: &Target<'_>, faults: &Faults, clients: usize) -> Result<Asked> {
     let stop = AtomicBool::new(false);
     let cpu_before = target.server.cpu_seconds()?;
@@ -282,7 +282,7 @@ fn ask(target: &Target<'_>, faults: &Faults, clients: usize) -> Result<Asked> {
     Ok((joined, samples, target.server.cpu_seconds()? - cpu_before))
 }
 
-/// The descriptors once they are no more than before, or when waiting no longer helps.
+/// Waits until there are no more descriptors than before, or until the limit.
 fn settled(server: Watched, before: Descriptors) -> Result<Descriptors> {
     let deadline = Instant::now() + SETTLE_LIMIT;
     let mut last = server.descriptors()?;

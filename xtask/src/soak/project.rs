@@ -1,4 +1,4 @@
-//! The project that is served: made anew in a folder of its own, with the keys, the log and the audit beside it.
+//! The served project, created in a temporary folder together with the keys, the log and the audit log.
 
 use super::{
     desk,
@@ -14,17 +14,17 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Files in the folder that takes a while to parse.
+/// Files in the folder that is slow to parse.
 const LONG_FILES: usize = 60;
 /// Functions in each of them.
 const LONG_FUNCTIONS: usize = 60;
 
-/// The folder and everything in it; gone when dropped.
+/// The project's folder; deleted when dropped.
 #[derive(Debug)]
 pub(super) struct Project(TempDir);
 
 impl Project {
-    /// Writes it for this many clients.
+    /// Creates the project for this many clients.
     pub(super) fn make(clients: usize) -> Result<Self> {
         let project = Self(tempfile::tempdir().context("making a folder for the project")?);
         let root = project.root();
@@ -69,7 +69,7 @@ impl Project {
         self.0.path().join("project")
     }
 
-    /// The audit file.
+    /// The audit log.
     pub(super) fn audit(&self) -> PathBuf {
         self.state().join("audit.jsonl")
     }
@@ -79,7 +79,7 @@ impl Project {
         self.state().join("docent.log")
     }
 
-    /// Where the servers behind docent write; no other process has it among its arguments.
+    /// The folder where the downstream servers write; only their arguments contain it.
     pub(super) fn desks(&self) -> PathBuf {
         self.0.path().join("desks")
     }
@@ -100,16 +100,16 @@ impl Project {
                 "rate_limit": {"enabled": false},
                 "logging": {"file": self.log()},
             },
-            // Sessions that clients leave behind end within the soak, and not after it.
+            // Sessions that clients abandon must end during the soak, not after it.
             "limits": {"session_idle_ms": 30_000},
-            // A file that docent turned over itself would replace the one before it, and lines would be missed.
+            // If docent rotated a file itself, it would replace the previous one and lines would be lost.
             "audit": {"file": self.audit(), "max_bytes": 1_u64 << 40},
             "docs": {"collections": {"desks": {"path": self.root().join("docs")}}},
             "mcp_servers": desk::entries(&self.desks())?,
         }))
     }
 
-    /// docent on this project, in an environment that configures nothing else.
+    /// Returns the command that serves this project, without any other configuration.
     pub(super) fn serve(&self, docent: &Path, port: u16) -> Command {
         let home = self.0.path().join("home");
         let mut command = Command::new(docent);
@@ -123,7 +123,7 @@ impl Project {
         command
     }
 
-    /// Every line of the audit, whatever its files have been renamed to.
+    /// Reads every line of the audit log, including renamed files.
     pub(super) fn audit_lines(&self) -> Result<Vec<String>> {
         let mut lines = Vec::new();
         for entry in fs::read_dir(self.state()).context("reading the folder of the audit")? {
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_client_has_its_files_and_nothing_holds_a_mark() {
+    fn every_client_has_its_files_and_no_file_contains_a_mark() {
         let project = Project::make(3).unwrap();
         let config = fs::read_to_string(project.config()).unwrap();
         assert!(config.contains(Principal::Beta.token()), "{config}");

@@ -1,4 +1,4 @@
-//! What the clients ask, and how an answer is told from another client's: every question carries a mark of its own.
+//! The clients' questions. Every question has a unique mark, so that answers to other clients are detected.
 
 use super::{
     desk::{self, Promise},
@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 
-/// Files under this folder of the project are enough for a call that takes a while.
+/// Parsing this folder of the project takes a while.
 pub(super) const LONG_FOLDER: &str = "many";
-/// What one key may use and the other may not, so that the lists of tools differ.
+/// A tool that only one key may use, so that the tool lists differ.
 const ALPHAS_TOOL: &str = "check_documentation";
-/// What every mark begins with; no file of the project holds it.
+/// The prefix of every mark; no file of the project contains it.
 const MARK: &str = "mark-";
 
-/// Whose key a client shows.
+/// The owner of a client's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Principal {
     /// May use everything.
@@ -25,7 +25,7 @@ pub(super) enum Principal {
 }
 
 impl Principal {
-    /// The name that audit lines carry.
+    /// The name in audit entries.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Alpha => "alpha",
@@ -41,7 +41,7 @@ impl Principal {
         }
     }
 
-    /// The tools in reach.
+    /// The tools it may use.
     pub(super) const fn scopes(self) -> &'static [&'static str] {
         match self {
             Self::Alpha => &["*"],
@@ -52,22 +52,22 @@ impl Principal {
     }
 }
 
-/// Who asks.
+/// A client's identity.
 #[derive(Debug, Clone)]
 pub(super) struct Asker {
-    /// `c0017`: in the name of the client's own source file and document.
+    /// A name such as `c0017`, used in the names of the client's own source file and document.
     pub(super) name: String,
     pub(super) principal: Principal,
 }
 
 impl Asker {
-    /// The client of this number; every other one shows the second key.
+    /// The client with this number; every other one uses the second key.
     pub(super) fn numbered(number: usize) -> Self {
         let principal = if number.is_multiple_of(2) { Principal::Alpha } else { Principal::Beta };
         Self { name: format!("c{number:04}"), principal }
     }
 
-    /// Where the client's own source file is, from the root.
+    /// The path of the client's own source file, relative to the root.
     pub(super) fn source(&self) -> String {
         format!("clients/{}.ts", self.name)
     }
@@ -86,11 +86,11 @@ pub(super) enum Kind {
     ReadMissing,
     Prompt,
     Long,
-    /// A tool of one of the servers behind docent.
+    /// A tool of a downstream server.
     Desk(Promise),
 }
 
-/// How often each is asked, of a hundred.
+/// The share of each kind, in percent.
 const MIX: [(Kind, u32); 13] = [
     (Kind::Ping, 8),
     (Kind::List, 2),
@@ -108,7 +108,7 @@ const MIX: [(Kind, u32); 13] = [
 ];
 
 impl Kind {
-    /// One of the mix.
+    /// Picks one of the mix.
     pub(super) fn pick(random: &mut Random) -> Self {
         let mut left = random.below(100);
         for (kind, share) in MIX {
@@ -121,37 +121,37 @@ impl Kind {
     }
 }
 
-/// One request and what its answer must show.
+/// A request and what its answer must contain.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) id: u32,
     pub(super) method: &'static str,
-    /// The tool, the address or the prompt; empty where the method has none.
+    /// The tool, the URI or the prompt; empty if the method has none.
     pub(super) target: String,
     pub(super) params: Map<String, Value>,
-    /// What the answer must hold somewhere.
+    /// Text that the answer must contain.
     pub(super) expected: String,
     principal: Principal,
     kind: Kind,
-    /// Which server behind docent it goes to, where it goes to one.
+    /// The number of the downstream server, if it goes to one.
     desk: Option<u32>,
 }
 
-/// What an answer turned out to be.
+/// The verdict on an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The answer to this question.
+    /// It answers this question.
     Own,
-    /// Its server behind docent is gone, and the answer says which.
+    /// The downstream server is gone, and the answer names it.
     Told,
-    /// Shows what another client asked or may see.
+    /// It contains what another client asked or may see.
     Crossed(String),
-    /// Neither.
+    /// None of these.
     Wrong(String),
 }
 
 impl Question {
-    /// A question of a client, the `id`th on its connection.
+    /// Creates a client's question, the `id`th on its connection.
     pub(super) fn new(asker: &Asker, kind: Kind, (id, sequence): (u32, u32)) -> Self {
         let mark = format!("{MARK}{}-{}-{sequence:06}", asker.principal.name(), asker.name);
         let missing = format!("src/{mark}.ts");
@@ -195,7 +195,7 @@ impl Question {
             Kind::Long => tool("parse_files", json!({"files": [LONG_FOLDER, missing]})),
             Kind::Desk(promise) => {
                 let name = format!("{}__{}", desk::name(desk.unwrap_or_default()), promise.tool());
-                // Some are under way whenever a server is killed.
+                // Slow enough that some are in flight whenever a server is killed.
                 tool(&name, json!({"text": mark, "pause_ms": sequence.wrapping_mul(7) % 300}))
             }
         };
@@ -206,7 +206,7 @@ impl Question {
         Self { id, method, target, params, expected, principal: asker.principal, kind, desk }
     }
 
-    /// The request; the stateless revision wants to know more of the client in each.
+    /// The request message; the stateless revision describes the client in each.
     pub(super) fn message(&self, stateless: bool) -> Value {
         let mut params = self.params.clone();
         if stateless {
@@ -219,7 +219,7 @@ impl Question {
         json!({"jsonrpc": "2.0", "id": self.id, "method": self.method, "params": params})
     }
 
-    /// Whether an answer with this question's id is its answer.
+    /// Judges an answer with this question's id.
     pub(super) fn judge(&self, answer: &Value) -> Verdict {
         let text = answer.to_string();
         if let Some(foreign) = foreign_mark(&text, &self.expected) {
@@ -233,7 +233,7 @@ impl Question {
             return Verdict::Told;
         }
         if !text.contains(&self.expected) {
-            return wrong("the answer holds no mark");
+            return wrong("the answer has no mark");
         }
         match self.kind {
             Kind::Ping
@@ -253,10 +253,10 @@ impl Question {
         }
     }
 
-    /// What the audit must have of this question; nothing for one that leaves no line.
+    /// The audit entry of this question; `None` if it is not audited.
     pub(super) fn trace(&self) -> Option<Trace> {
         let line = match self.method {
-            // The address says it all: a read has no arguments.
+            // A read has no arguments besides the URI.
             "resources/read" => Trace::of(self.principal.name(), self.method, &self.target, ""),
             "tools/call" | "prompts/get" => {
                 let digest = digest(&self.params["arguments"]);
@@ -267,12 +267,12 @@ impl Question {
         Some(line)
     }
 
-    /// Which server behind docent it goes to.
+    /// The number of the downstream server.
     pub(super) fn desk(&self) -> Option<u32> {
         self.desk
     }
 
-    /// What is signed by it.
+    /// The text it asks a server to sign.
     pub(super) fn signs(&self) -> Option<&str> {
         (self.kind == Kind::Desk(Promise::None)).then_some(self.expected.as_str())
     }
@@ -282,34 +282,34 @@ impl Question {
     }
 }
 
-/// Whether an answer is an error that names the server behind docent.
+/// Whether an answer is an error that names the downstream server.
 fn is_told(answer: &Value, text: &str, desk: u32) -> bool {
     let failed = answer.get("error").is_some() || answer["result"]["isError"] == true;
     failed && text.contains(&format!("the server `{}`", desk::name(desk)))
 }
 
-/// True when a progress notification is about a question of this client.
+/// Whether a progress notification belongs to a question of this client.
 pub(super) fn is_own_progress(asker: &Asker, token: &Value) -> bool {
     let own = format!("{MARK}{}-{}-", asker.principal.name(), asker.name);
     token.as_str().is_some_and(|token| token.starts_with(&own))
 }
 
-/// A mark in the text that is not the expected one.
+/// Finds a mark in the text that is not the expected one.
 fn foreign_mark(text: &str, expected: &str) -> Option<String> {
     let mut marks = text.split(MARK).skip(1).map(|after| {
         let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
         format!("{MARK}{}", after.get(..end.unwrap_or(after.len())).unwrap_or_default())
     });
-    // A search is known by the client's name, which its marks hold too.
+    // A search is identified by the client's name, which its marks contain too.
     marks.find(|mark| !mark.contains(expected))
 }
 
-/// One line of the audit, short enough to keep a million of them.
+/// A digest of one audit entry, short enough to keep a million of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Trace([u8; 16]);
 
 impl Trace {
-    /// Principal, method, target and digest of the arguments.
+    /// Combines principal, method, target and the digest of the arguments.
     pub(super) fn of(principal: &str, method: &str, target: &str, digest: &str) -> Self {
         let whole = Sha256::digest(format!("{principal}\n{method}\n{target}\n{digest}"));
         let mut short = [0; 16];
@@ -318,7 +318,7 @@ impl Trace {
     }
 }
 
-/// SHA-256 of the arguments with their keys sorted, as the audit has it.
+/// SHA-256 of the arguments with sorted keys, as in the audit log.
 fn digest(arguments: &Value) -> String {
     let mut sorted = arguments.clone();
     sorted.sort_all_objects();
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mix_is_whole() {
+    fn the_mix_adds_up_to_a_hundred() {
         assert_eq!(MIX.iter().map(|(_, share)| share).sum::<u32>(), 100);
         let mut random = Random::new(7);
         let picked: Vec<Kind> = (0..2000).map(|_| Kind::pick(&mut random)).collect();
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_apart() {
+    fn answers_are_judged() {
         let check = |kind, text: &str, expected: &str| {
             let question = Question::new(&Asker::numbered(17), kind, (3, 5));
             let verdict = format!("{:?}", question.judge(&answer(text)));
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_tools_belong_to_a_key() {
+    fn tool_lists_depend_on_the_key() {
         let check = |number, tools: &[&str], expected: &str| {
             let question = Question::new(&Asker::numbered(number), Kind::List, (1, 1));
             let tools: Vec<Value> = tools.iter().map(|name| json!({ "name": name })).collect();
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn traces_differ_by_question_and_digests_are_the_audits() {
+    fn traces_differ_by_question_and_digests_match_the_audit_log() {
         let trace = |client, kind, sequence| {
             Question::new(&Asker::numbered(client), kind, (1, sequence)).trace()
         };
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn stateless_requests_say_who_asks() {
+    fn stateless_requests_describe_the_client() {
         let question = Question::new(&Asker::numbered(2), Kind::Long, (9, 1));
         let meta = &question.message(true)["params"]["_meta"];
         assert_eq!(meta["progressToken"], "mark-alpha-c0002-000001");

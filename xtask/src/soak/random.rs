@@ -1,17 +1,17 @@
-//! Numbers that look random and are the same in every run with the same seed.
+//! Pseudorandom numbers, the same in every run with the same seed.
 
-/// A generator of the xorshift kind.
+/// An xorshift generator.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
 impl Random {
-    /// One for each client or fault: another seed gives other numbers.
+    /// Creates a generator; each client and fault has its own seed.
     pub(super) fn new(seed: u64) -> Self {
-        // The multiplier spreads small seeds over all bits; zero would stay zero for ever.
+        // The multiplier spreads small seeds over all bits; zero would stay zero forever.
         Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// A number from 0 up to and without `bound`; 0 for a bound of 0.
+    /// Returns a number from 0 to `bound`, exclusive; 0 for a bound of 0.
     pub(super) fn below(&mut self, bound: u32) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -20,7 +20,7 @@ impl Random {
         u32::try_from(high.checked_rem(u64::from(bound)).unwrap_or(0)).unwrap_or(0)
     }
 
-    /// True once in this many times, on average.
+    /// Returns true once in this many times, on average.
     pub(super) fn once_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_stay_below_the_bound_and_reach_all_of_it() {
+    fn numbers_cover_the_range_below_the_bound() {
         let mut random = Random::new(3);
         let mut seen = [0; 10];
         for _ in 0..1000 {

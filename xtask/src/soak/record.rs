@@ -1,4 +1,4 @@
-//! What became of the calls: counts, times, and what the audit must have of them.
+//! The outcomes of calls: counts, times, and the expected audit entries.
 
 use super::questions::{Question, Trace, Verdict};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Problems beyond this many are only counted.
+/// The number of problems shown; the rest are only counted.
 const SHOWN_PROBLEMS: usize = 12;
 
 /// How often a request was sent and answered.
@@ -17,7 +17,7 @@ pub(super) struct Asked {
     pub(super) answered: u32,
 }
 
-/// A call that was answered with the news that its server is gone.
+/// A call answered with the error that its server is gone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Told {
     pub(super) desk: u32,
@@ -25,29 +25,29 @@ pub(super) struct Told {
     pub(super) at: Instant,
 }
 
-/// What one client, or all clients of one way, have seen.
+/// The results of one client, or of all clients of one transport.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) clients: u32,
     pub(super) sent: u32,
     pub(super) answered: u32,
-    /// Withdrawn, and not answered.
+    /// Cancelled, and not answered.
     pub(super) cancelled: u32,
-    /// Under way when the client dropped its connection.
+    /// In flight when the client dropped its connection.
     pub(super) abandoned: u32,
-    /// Neither answered nor given up.
+    /// Neither answered nor cancelled.
     pub(super) lost: u32,
     /// Answers that belong to another call or client.
     pub(super) crossed: u32,
-    /// Messages that belong to no call of the client that got them.
+    /// Messages that don't belong to any call of the client that received them.
     pub(super) strays: u32,
     /// Connections that failed without being dropped on purpose.
     pub(super) broken: u32,
-    /// Answers that are none.
+    /// Invalid answers.
     pub(super) wrong: u32,
     pub(super) progress: u32,
     pub(super) told: Vec<Told>,
-    /// Texts that a server behind docent says it has signed.
+    /// Texts that a downstream server reported as signed.
     pub(super) signed: Vec<String>,
     pub(super) traces: HashMap<Trace, Asked>,
     pub(super) problems: Vec<String>,
@@ -55,7 +55,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// A request has gone out, or is about to.
+    /// Records a request that was sent or is about to be.
     pub(super) fn sent(&mut self, question: &Question) {
         self.sent += 1;
         if let Some(trace) = question.trace() {
@@ -63,7 +63,7 @@ impl Record {
         }
     }
 
-    /// An answer with the question's id has come.
+    /// Records an answer with the question's id.
     pub(super) fn answer(&mut self, question: &Question, answer: &Value, asked_at: Instant) {
         match question.judge(answer) {
             Verdict::Own => {
@@ -89,20 +89,20 @@ impl Record {
         }
     }
 
-    /// The audit must have a line of it.
+    /// Expects an audit entry.
     fn audited(&mut self, question: &Question) {
         if let Some(trace) = question.trace() {
             self.traces.entry(trace).or_default().answered += 1;
         }
     }
 
-    /// Something has come that nobody here asked for.
+    /// Records an unsolicited message.
     pub(super) fn stray(&mut self, what: &str) {
         self.strays += 1;
         self.note(format!("crossed: {what}"));
     }
 
-    /// A call has no answer, and nobody gave it up.
+    /// Records a call without an answer that was not cancelled.
     pub(super) fn lose(&mut self, question: &Question, why: &str) {
         self.lost += 1;
         self.note(format!(
@@ -111,14 +111,14 @@ impl Record {
         ));
     }
 
-    /// Something to tell at the end.
+    /// Records a problem for the final report.
     pub(super) fn note(&mut self, what: String) {
         if self.problems.len() < SHOWN_PROBLEMS {
             self.problems.push(what);
         }
     }
 
-    /// Takes in what the audit must have, and what is to be told, of another.
+    /// Adds the expected audit entries and the problems of another record.
     pub(super) fn note_all(&mut self, other: &Self) {
         for (trace, asked) in &other.traces {
             let own = self.traces.entry(*trace).or_default();
@@ -130,7 +130,7 @@ impl Record {
         }
     }
 
-    /// Takes in all that another has seen.
+    /// Adds all of another record.
     pub(super) fn merge(&mut self, other: Self) {
         self.clients += other.clients;
         self.sent += other.sent;
@@ -149,7 +149,7 @@ impl Record {
         self.micros.extend(other.micros);
     }
 
-    /// The times within which these shares of the calls were answered.
+    /// Returns the times within which these shares of the calls were answered.
     pub(super) fn percentiles<const N: usize>(&mut self, shares: [f64; N]) -> [Duration; N] {
         self.micros.sort_unstable();
         shares.map(|share| {
@@ -158,28 +158,28 @@ impl Record {
         })
     }
 
-    /// Every call has come to one of the ends that a call may have.
+    /// Whether every call has exactly one outcome.
     pub(super) fn is_balanced(&self) -> bool {
         let ends =
             [self.answered, self.cancelled, self.abandoned, self.lost, self.crossed, self.wrong];
-        let told = u32::try_from(self.told.len()).unwrap_or(u32::MAX);
-        self.sent == ends.iter().sum::<u32>() + told
+        let gone = u32::try_from(self.told.len()).unwrap_or(u32::MAX);
+        self.sent == ends.iter().sum::<u32>() + gone
     }
 }
 
-/// How the audit's lines agree with the calls.
+/// A comparison of the audit log with the calls.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Audited {
     pub(super) lines: u32,
-    /// Answered calls without a line.
+    /// Answered calls without an entry.
     pub(super) missing: u32,
-    /// Lines beyond what was sent.
+    /// Entries without a sent call.
     pub(super) surplus: u32,
-    /// Lines that can't be read.
+    /// Lines that can't be parsed.
     pub(super) torn: u32,
 }
 
-/// Holds the audit against the calls: a line for each that was answered, and none that was not sent.
+/// Compares the audit log with the calls: an entry for each answered call, and none that was not sent.
 pub(super) fn reconcile<'a>(
     lines: impl Iterator<Item = &'a str>,
     traces: &HashMap<Trace, Asked>,
@@ -191,7 +191,7 @@ pub(super) fn reconcile<'a>(
             audited.torn += 1;
             continue;
         };
-        // Lines of the log itself, and of what was turned away before it was a call.
+        // Entries about the log itself, and about requests rejected before they were calls.
         if line.get("kind").is_some() || line["method"] == "door" {
             continue;
         }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn every_call_comes_to_one_end() {
+    fn every_call_has_one_outcome() {
         let mut record = Record::default();
         let now = Instant::now();
         let mut asked: Vec<Question> = (1..=4).map(|n| question(Kind::Query, n)).collect();
@@ -253,8 +253,8 @@ mod tests {
     }
 
     #[test]
-    fn the_audit_is_held_against_the_calls() {
-        // The digest is what docent writes for these arguments.
+    fn the_audit_log_is_compared_with_the_calls() {
+        // The digest that docent writes for these arguments.
         let prompt = |client: &str| {
             let digest = "54b1ff1b6c9d6e2b1b2c1a8d";
             json!({"principal": client, "method": "prompts/get", "prompt": "p", "digest": digest})

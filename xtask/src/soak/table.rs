@@ -1,4 +1,4 @@
-//! What a soak found, as tables for people.
+//! Formats the results of a soak as tables.
 
 use super::{link::Way, record::Record};
 use std::{
@@ -7,17 +7,17 @@ use std::{
     time::Duration,
 };
 
-/// Something that must be so.
+/// An invariant and whether it was satisfied.
 #[derive(Debug)]
 pub(super) struct Invariant {
     pub(super) what: &'static str,
     pub(super) found: String,
-    /// Nothing where the run was too short to tell.
+    /// `None` if the run was too short to tell.
     pub(super) holds: Option<bool>,
 }
 
 impl Invariant {
-    /// One that can be told.
+    /// Creates an invariant with a known result.
     pub(super) fn new(what: &'static str, found: String, holds: bool) -> Self {
         Self { what, found, holds: Some(holds) }
     }
@@ -31,25 +31,25 @@ impl Invariant {
     }
 }
 
-/// Everything that is printed.
+/// The printed results.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// One for each way, in its order.
+    /// One per transport, in order.
     pub(super) ways: Vec<(Way, Record)>,
     pub(super) faults: BTreeMap<&'static str, u32>,
     pub(super) invariants: Vec<Invariant>,
     pub(super) problems: Vec<String>,
-    /// What is neither good nor bad.
+    /// Remarks that are neither good nor bad.
     pub(super) notes: Vec<String>,
 }
 
 impl Outcome {
-    /// True when every invariant holds.
+    /// True if no invariant is violated.
     pub(super) fn is_good(&self) -> bool {
         self.invariants.iter().all(|one| one.holds != Some(false))
     }
 
-    /// The three tables, and below them what went wrong.
+    /// Formats the three tables, with the problems below them.
     pub(super) fn print(&mut self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -60,7 +60,7 @@ impl Outcome {
     fn write(&mut self, out: &mut String) -> fmt::Result {
         writeln!(
             out,
-            "| transport | clients | calls | answered | cancelled | dropped | told | lost | crossed | wrong | p50 (ms) | p99 (ms) | max (ms) |"
+            "| transport | clients | calls | answered | cancelled | dropped | server gone | lost | crossed | wrong | p50 (ms) | p99 (ms) | max (ms) |"
         )?;
         writeln!(out, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")?;
         let mut all = Record::default();
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_broken_invariant_is_bad_and_an_untold_one_is_not() {
+    fn a_violated_invariant_is_bad_and_an_undecided_one_is_not() {
         let check = |holds, good, word: &str| {
             let one = Invariant { what: "lost calls", found: "3".into(), holds };
             let record = Record { clients: 2, sent: 5, answered: 2, lost: 3, ..Record::default() };

@@ -1,4 +1,4 @@
-//! What the kernel says of the server while it runs: memory, descriptors, processor time, children.
+//! Watches a running server through `/proc`: memory, descriptors, CPU time, children.
 
 use anyhow::{Context, Result};
 use std::{
@@ -8,11 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// `/proc` counts processor time in ticks of `USER_HZ`, which Linux fixes at 100 a second for programs.
+/// `/proc` counts CPU time in ticks of `USER_HZ`, which Linux fixes at 100 per second for programs.
 const TICKS_A_SECOND: f64 = 100.0;
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// One process by its id.
+/// A process, by id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Watched(pub(super) u32);
 
@@ -29,10 +29,10 @@ impl Watched {
         Ok(f64::from(kilobytes) * 1024.0 / 1e6)
     }
 
-    /// Seconds of processor time so far.
+    /// Seconds of CPU time so far.
     pub(super) fn cpu_seconds(self) -> Result<f64> {
         let stat = self.read("stat")?;
-        // The name in parentheses may hold spaces and parentheses itself.
+        // The name in parentheses may contain spaces and parentheses.
         let fields = stat.rsplit_once(')').context("no name in /proc/PID/stat")?.1;
         let ticks = fields.split_ascii_whitespace().skip(11).take(2);
         let ticks: u32 = ticks.filter_map(|field| field.parse::<u32>().ok()).sum();
@@ -44,7 +44,7 @@ impl Watched {
         let mut found = Descriptors::default();
         let folder = format!("/proc/{}/fd", self.0);
         for entry in fs::read_dir(&folder).with_context(|| format!("reading {folder}"))? {
-            // One may be closed between the two looks.
+            // One may be closed between the two reads.
             let Ok(target) = fs::read_link(entry?.path()) else { continue };
             found.all += 1;
             found.sockets += u32::from(target.to_string_lossy().starts_with("socket:"));
@@ -52,7 +52,7 @@ impl Watched {
         Ok(found)
     }
 
-    /// The processes that it has started.
+    /// Its child processes.
     pub(super) fn children(self) -> Vec<Self> {
         let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", self.0)) else { return Vec::new() };
         let lists = tasks
@@ -67,19 +67,19 @@ impl Watched {
             .collect()
     }
 
-    /// Its arguments, the program included; none where it is gone.
+    /// Its arguments, the program included; empty if it is gone.
     pub(super) fn arguments(self) -> Vec<String> {
         let line = self.read("cmdline").unwrap_or_default();
         line.split_terminator('\0').map(str::to_owned).collect()
     }
 
-    /// Every process of the machine.
+    /// Lists every process of the machine.
     pub(super) fn all() -> Vec<Self> {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().map(Self)).collect()
     }
 
-    /// Whether it has a handler for the signal that asks for files to be opened anew; without one it would end.
+    /// Whether it handles SIGHUP, the request to reopen files; without a handler the signal would end it.
     pub(super) fn handles_hangup(self) -> bool {
         let status = self.read("status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -108,7 +108,7 @@ pub(super) struct Samples {
     pub(super) most_sockets: u32,
 }
 
-/// Looks every second until told to stop, or until the server is gone.
+/// Samples every second until stopped, or until the server is gone.
 pub(super) fn sample(server: Watched, stop: &AtomicBool) -> Samples {
     let mut samples = Samples::default();
     let began = Instant::now();
@@ -121,25 +121,25 @@ pub(super) fn sample(server: Watched, stop: &AtomicBool) -> Samples {
     samples
 }
 
-/// How memory went after the warm-up, which is the first third; in megabytes.
+/// Memory growth after the warm-up, which is the first third; in megabytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Growth {
-    /// Of the line that fits the samples best, where the warm-up ends.
+    /// The value of the best-fit line where the warm-up ends.
     pub(super) from: f64,
-    /// Of the same line, at the end.
+    /// The value of the same line at the end.
     pub(super) to: f64,
     pub(super) most: f64,
 }
 
 impl Growth {
-    /// In percent of where it began.
+    /// The growth in percent of the start.
     pub(super) fn percent(self) -> f64 {
         (self.to / self.from - 1.0) * 100.0
     }
 }
 
 impl Samples {
-    /// One a second.
+    /// Creates samples one second apart.
     #[cfg(test)]
     pub(super) fn of(memory: impl Iterator<Item = f64>) -> Self {
         let memory = memory.scan(0.0, |at, memory| {
@@ -149,7 +149,7 @@ impl Samples {
         Self { memory: memory.collect(), most_sockets: 0 }
     }
 
-    /// Nothing where there are too few samples to tell.
+    /// Returns the growth, or `None` if there are too few samples.
     pub(super) fn growth(&self) -> Option<Growth> {
         let end = self.memory.last()?.0;
         let late: Vec<(f64, f64)> =
@@ -173,7 +173,7 @@ impl Samples {
     }
 }
 
-/// The value that this share of a sorted list does not exceed.
+/// Returns the value that this share of a sorted list doesn't exceed.
 pub(super) fn percentile<T>(sorted: &[T], share: f64) -> Option<&T> {
     #[expect(
         clippy::cast_possible_truncation,
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn growth_is_that_of_the_last_two_thirds() {
+    fn growth_is_measured_over_the_last_two_thirds() {
         let check = |memory: &dyn Fn(f64) -> f64, from: f64, to: f64| {
             let growth = Samples::of((0..=90).map(|at| memory(f64::from(at)))).growth().unwrap();
             assert!((growth.from - from).abs() < 0.01, "{growth:?}");
