@@ -381,11 +381,11 @@ fn problems_name_their_place() {
         ),
         (
             "docs.collections.all.path = \"x\"",
-            "`docs.collections.all`: `all` stands for every collection; choose another name",
+            "`docs.collections.all`: `all` means every collection; choose another name",
         ),
         (
             "docs.collections.\"a/b\".path = \"x\"",
-            "`docs.collections.\"a/b\"`: a name is the first part of ids and addresses, without / \\ # ? in it",
+            "`docs.collections.\"a/b\"`: a name must not contain / \\ # ?: it is the first part of ids and URIs",
         ),
     ];
     for (text, want) in cases {

@@ -81,8 +81,8 @@ fn a_collection_is_added_listed_and_removed() {
 fn mistakes_are_reported() {
     let place = manual();
     for (arguments, code, want) in [
-        (&["docs", "add", "all", "manual"][..], 2, "`all` stands for every collection"),
-        (&["docs", "add", "a/b", "manual"], 2, "a name is the first part of ids"),
+        (&["docs", "add", "all", "manual"][..], 2, "`all` means every collection"),
+        (&["docs", "add", "a/b", "manual"], 2, "a name must not contain"),
         (
             &["docs", "add", "a", "nowhere"],
             1,

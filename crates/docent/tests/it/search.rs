@@ -71,11 +71,11 @@ fn the_index_is_brought_in_step() {
     let counts = ["files", "changed", "removed", "units", "generation"].map(|key| &report[key]);
     assert_eq!(counts.map(|count| count.as_u64().unwrap()), [3, 1, 1, 3, 2]);
     assert!(report["seconds"].is_number() && report["stopped"] == false, "{report}");
-    let problem = json!([{"path": "src/bad.py", "reason": "not text: it holds NUL bytes"}]);
+    let problem = json!([{"path": "src/bad.py", "reason": "not text: it contains NUL bytes"}]);
     assert_eq!(report["problems"], problem);
     let run = place.run(&["index"]);
     run.ends(0).prints("3 files, 3 units: 0 changed, 0 removed, ").prints(
-        "s; not indexed, because of 1 problem:\n  src/bad.py: not text: it holds NUL bytes\n",
+        "s; not indexed, because of 1 problem:\n  src/bad.py: not text: it contains NUL bytes\n",
     );
 }
 

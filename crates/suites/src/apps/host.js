@@ -1,17 +1,17 @@
-// Speaks with the client that shows this page: JSON-RPC 2.0 by postMessage, as MCP Apps (2026-01-26) has it.
+// Talks to the client that shows this page: JSON-RPC 2.0 over postMessage, per MCP Apps (2026-01-26).
 
 const REVISION = '2026-01-26'
 const waiting = new Map()
 let last = 0
-// What the host can do, as it says.
+// Capabilities announced by the host.
 let able = {}
 
 function send(message) {
-  // A host's origin is not known to a page in a sandbox; only its own parent hears this.
+  // A sandboxed page does not know the host's origin; only its parent receives this.
   parent.postMessage({jsonrpc: '2.0', ...message}, '*')
 }
 
-// Asks the host. A refusal is thrown in its words.
+// Sends a request to the host. Throws its error message.
 function ask(method, params) {
   const id = (last += 1)
   return new Promise((resolve, reject) => {
@@ -20,7 +20,7 @@ function ask(method, params) {
   })
 }
 
-// Calls a tool of the server through the host. What the tool could not do is thrown in its words.
+// Calls a tool of the server through the host. Throws the tool's error message.
 async function call(name, args) {
   const result = await ask('tools/call', {name, arguments: args})
   if (result.isError) throw new Error(told(result) || `${name} failed and does not say why.`)
@@ -31,7 +31,7 @@ function openLink(url) {
   return ask('ui/open-link', {url}).catch(() => {})
 }
 
-// The text that a result tells to a model.
+// The text of a result, as a model sees it.
 function told(result) {
   const blocks = Array.isArray(result?.content) ? result.content : []
   return blocks.filter((block) => block.type === 'text').map((block) => block.text).join('\n\n')
@@ -50,7 +50,7 @@ function dress({theme, styles}) {
   }
 }
 
-// Tells the host how much room the page needs, whenever that changes.
+// Reports the size of the page to the host whenever it changes.
 function tellSize() {
   let before = ''
   new ResizeObserver(() => {
@@ -61,13 +61,13 @@ function tellSize() {
   }).observe(document.documentElement)
 }
 
-// Shakes hands, then hands over what the host says of the call that this page belongs to:
-// `input(arguments)`, `result(result)`; `ready(context)` comes before both, and where there is no call at all.
+// Initializes, then passes on what the host reports about the call that this page belongs to:
+// `input(arguments)`, `result(result)`; `ready(context)` comes first, even without a call.
 async function begin({ready, input, result}) {
   const heard = {
     'ui/notifications/tool-input': (params) => input(params.arguments ?? {}),
     'ui/notifications/tool-result': (params) => during('', () => result(params)),
-    'ui/notifications/tool-cancelled': (params) => say(params.reason || 'The call was cancelled.'),
+    'ui/notifications/tool-cancelled': (params) => say(params.reason || 'The call was canceled.'),
     'ui/notifications/host-context-changed': dress,
   }
   addEventListener('message', ({source, data}) => {
@@ -75,7 +75,7 @@ async function begin({ready, input, result}) {
     if (typeof data.method !== 'string') {
       const asked = waiting.get(data.id)
       waiting.delete(data.id)
-      if (data.error) asked?.reject(new Error(data.error.message || 'The host refused.'))
+      if (data.error) asked?.reject(new Error(data.error.message || 'The host rejected the request.'))
       else asked?.resolve(data.result ?? {})
     } else if (data.id !== undefined) answer(data)
     else heard[data.method]?.(data.params ?? {})
@@ -109,22 +109,22 @@ function set(node, name, value) {
   else node.setAttribute(name, value === true ? '' : value)
 }
 
-// The line under the controls: what the page waits for, or what went wrong.
+// The status line under the controls: progress or an error.
 const line = h('p.status', {role: 'status'})
 const say = (text, bad = false) => {
   line.textContent = text
   line.classList.toggle('bad', bad)
 }
 
-// Fields and the button that acts on them. A form would be refused: sandboxes of hosts have no `allow-forms`.
+// Fields with a submit button. Not a form, because hosts' sandboxes lack `allow-forms`.
 function controls(words, act, ...fields) {
   const enter = (event) => event.key === 'Enter' && event.target.matches('input') && !event.isComposing && act()
   return h('div.row', {role: 'group', 'aria-label': TITLE, onkeydown: enter}, fields,
     h('button', {type: 'button', onclick: act}, words))
 }
 
-// Runs one thing after a click. While it runs the page says so; what goes wrong is said as well. Of several, the last
-// one counts: `act` gets a function that tells whether it still is.
+// Runs an action and shows its progress and errors. Only the latest action counts: `act` gets a function that returns
+// whether it is still current.
 let turn = 0
 async function during(words, act) {
   const mine = (turn += 1)
@@ -150,12 +150,12 @@ const bar = (share) => h('span.bar', {'aria-hidden': 'true'}, h('span', {style: 
 const SEVERITIES = {high: 'bad', medium: 'warn', low: 'info', info: 'info', extreme: 'bad', moderate: 'warn'}
 const severity = (word) => pill(word, SEVERITIES[word])
 const section = (title, ...children) => h('section', h('h2', title), ...children)
-// A table whose first row of cells is its head; cells may be nodes.
+// A table with a header row; cells may be nodes.
 const table = (head, rows) => h('div.wide', {tabindex: 0, role: 'region', 'aria-label': head.join(', ')}, h('table',
   h('thead', h('tr', head.map((cell) => h('th', {scope: 'col'}, cell)))),
   h('tbody', rows.map((row) => h('tr', row.map((cell) => h('td', cell)))))))
-// A text as it is written. It scrolls where it is long, so that the keyboard must reach it.
+// Preformatted text. It is focusable, so that the keyboard can scroll it.
 const block = (text) => h('pre', {tabindex: 0}, text)
-// What an answer says where its fields are not there: the text alone.
+// Fallback for an answer without structured fields: its text.
 const plain = (result) => block(told(result) || 'The answer is empty.')
 

@@ -1,7 +1,7 @@
-// What `analyze_repository` answers: what a project is, what its documentation lacks, what to do next.
+// Shows the result of `analyze_repository`: project facts, documentation gaps and next steps.
 
 const path = h('input.grow', {name: 'path', 'aria-label': 'Folder', value: '.'})
-const depth = h('select', {name: 'depth', 'aria-label': 'How much to read'},
+const depth = h('select', {name: 'depth', 'aria-label': 'Depth'},
   ['quick', 'standard', 'deep'].map((word) => h('option', word)))
 const asks = controls('Analyze', analyze, path, depth)
 const shown = h('div.results')
@@ -28,19 +28,19 @@ function overview({name, complete, project, structure, presence, primaryLanguage
   const figure = (term, value) => value && h('div', h('dt', term), h('dd', value))
   return h('section', h('div.row', h('h1', name), project && pill(project.kind), project?.frameworks.map((one) => pill(one))),
     project?.summary && h('p', project.summary),
-    !complete && h('p.warn', 'Not every folder was seen: nothing can be called absent.'),
+    !complete && h('p.warn', 'Not every folder was read: missing items may exist.'),
     missing.length > 0 && h('p.warn', `This is partial. It lacks ${missing.join(', ')}.`),
     h('dl.figures',
       figure('Files', `${number(structure.files)} in ${many(structure.folders, 'folder')}`),
       figure('Size', bytes(structure.bytes)), figure('Language', primaryLanguage),
-      figure('Licence', presence.licenceId || presence.licence || 'none'),
+      figure('License', presence.licenceId || presence.licence || 'none'),
       figure('README', presence.readme || 'none'), figure('Documents', number(presence.documentFiles)),
       figure('Tests', number(presence.testFiles + presence.inlineTestFiles)),
       figure('CI', presence.ci.length ? many(presence.ci.length, 'file') : 'none')))
 }
 
 function gaps({gaps}) {
-  if (!gaps.length) return section('Gaps', h('p.quiet', 'The documentation lacks nothing that was looked for.'))
+  if (!gaps.length) return section('Gaps', h('p.quiet', 'No documentation gaps found.'))
   return section('Gaps', h('ul.bare', gaps.map((one) => h('li.card',
     h('div.row', severity(one.severity), h('strong.grow', one.gap)), h('p.quiet', one.cost)))))
 }
@@ -75,10 +75,10 @@ function dependencies({dependencies, manifests, manifestCount}) {
 function commands({project}) {
   if (!project?.commands.length) return null
   const rows = project.commands.map((one) => [one.purpose, h('code', one.command), one.folder, h('span.quiet', one.source)])
-  return section('How to work with it', table(['for', 'command', 'in', 'says'], rows))
+  return section('Commands', table(['for', 'command', 'in', 'says'], rows))
 }
 
-// What only a deep look tells.
+// Results of a deep analysis only.
 function checks({coverage, links, drift, history, tasks}) {
   const facts = [
     coverage && `${number(coverage.documented)} of ${number(coverage.public)} public symbols are documented (${coverage.percent.toFixed(0)} %).`,

@@ -240,7 +240,7 @@ async fn what_can_t_be_parsed_is_listed_beside_the_rest() {
         text.contains("- src/broken.ts: syntax error near line 2; the rest of the file was read"),
         "{text}"
     );
-    assert!(text.contains("- src/binary.ts: not text: it holds NUL bytes"), "{text}");
+    assert!(text.contains("- src/binary.ts: not text: it contains NUL bytes"), "{text}");
     assert!(text.contains("src/large.ts: 2400000 bytes are more than the limit"), "{text}");
 }
 

@@ -1,42 +1,42 @@
-//! `techdoc://<doc_type>/<collection>/<path>#<section>`: the addresses of documents.
+//! `techdoc://<doc_type>/<collection>/<path>#<section>`: URIs of documents.
 //!
-//! A collection that has no type of its own is of the type of its name, and is called `docs` there.
+//! A collection without a type uses its name as the type, and `docs` as the collection.
 
 use super::Collection;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 const SCHEME: &str = "techdoc://";
-/// What the only collection of a type is called.
+/// Collection name in the URI of a collection without a type of its own.
 const ONLY: &str = "docs";
-/// The family of tables of contents.
+/// URI template of the tables of contents.
 pub(crate) const CONTENTS_TEMPLATE: &str = "techdoc://{doc_type}/{collection}";
-/// The family of documents.
+/// URI template of the documents.
 pub(crate) const DOCUMENT_TEMPLATE: &str = "techdoc://{doc_type}/{collection}/{+path}";
 
-/// What a path in an address may hold as it is.
+/// Characters that are percent-encoded in a path.
 const KEPT: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
-/// An address, taken apart.
+/// A parsed document URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     doc_type: String,
     collection: String,
-    /// Of the document; the table of contents where there is none.
+    /// Path of the document; `None` for the table of contents.
     pub(crate) path: Option<String>,
-    /// Of the document.
+    /// Section of the document.
     pub(crate) section: Option<String>,
 }
 
 impl Address {
-    /// Whether it leads into this collection.
+    /// Whether it belongs to this collection.
     pub(crate) fn is_in(&self, collection: &Collection) -> bool {
         let (doc_type, name) = parts(collection);
         self.doc_type == doc_type && self.collection == name
     }
 }
 
-/// What a collection is called in addresses: its type and its name.
+/// Type and name of a collection in its URIs.
 pub(crate) fn parts(collection: &Collection) -> (&str, &str) {
     match &collection.kind {
         Some(kind) => (kind, &collection.name),
@@ -44,21 +44,21 @@ pub(crate) fn parts(collection: &Collection) -> (&str, &str) {
     }
 }
 
-/// The address of a collection's table of contents.
+/// The URI of a collection's table of contents.
 pub(crate) fn contents(collection: &Collection) -> String {
     let (doc_type, name) = parts(collection);
     let encode = |text| utf8_percent_encode(text, KEPT);
     format!("{SCHEME}{}/{}", encode(doc_type), encode(name))
 }
 
-/// The address of a document, or of a section of it.
+/// The URI of a document, or of a section of it.
 pub(crate) fn document(collection: &Collection, path: &str, section: Option<&str>) -> String {
     let encode = |text| utf8_percent_encode(text, KEPT);
     let section = section.map(|section| format!("#{}", encode(section))).unwrap_or_default();
     format!("{}/{}{section}", contents(collection), encode(path))
 }
 
-/// What an address names: `None` where it is none of ours, an error where it is no usable one.
+/// Parses a URI: `None` if it has another scheme, an error if it is malformed.
 pub(crate) fn parse(uri: &str) -> Option<Result<Address, String>> {
     let rest = uri.strip_prefix(SCHEME)?;
     let (rest, section) = match rest.split_once('#') {
@@ -82,7 +82,7 @@ pub(crate) fn parse(uri: &str) -> Option<Result<Address, String>> {
             section,
         })
     };
-    Some(read().ok_or_else(|| format!("{uri} is no address of a document; {DOCUMENT_TEMPLATE} is")))
+    Some(read().ok_or_else(|| format!("{uri} is not a document URI; expected {DOCUMENT_TEMPLATE}")))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Collections of documents: what is configured, and where their files are.
+//! Document collections: their settings and their files.
 
 use crate::files::{Entry, Kind, Place, Problem, ReadProblem, Roots, WalkOptions, not_a_file};
 use docent_prose::{Archive, Format};
@@ -8,50 +8,50 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A collection's own folder is meant to be read, whatever the project ignores.
+/// Walk options: a collection's folder is read even if the project ignores it.
 const EVERYTHING: WalkOptions = WalkOptions { hidden: false, ignored: true, flat: false };
 
-/// What may be a document and is larger is data.
+/// Maximum size of a file whose format is guessed; larger ones are data.
 const LARGEST_GUESS: u64 = 16 << 20;
-/// A larger archive is better unpacked into a folder.
+/// Maximum size of an archive; larger ones should be unpacked into a folder.
 const LARGEST_ARCHIVE: u64 = 512 << 20;
 
-/// Documents with a name.
+/// Settings of a document collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collection {
-    /// What callers call it: a value of `doc_type`, and the first part of a document's id.
+    /// Name: a value of `doc_type`, and the first part of its document ids.
     pub name: String,
-    /// What people call it, such as `PostgreSQL Documentation`.
+    /// Display title, such as `PostgreSQL Documentation`.
     pub title: Option<String>,
-    /// What the documents are about, where several collections are about the same.
+    /// Topic, if several collections share one.
     pub kind: Option<String>,
-    /// The version that they describe.
+    /// Version that the documents describe.
     pub version: Option<String>,
-    /// What is in it, for people and models.
+    /// Description for people and models.
     pub description: String,
-    /// Where its files are.
+    /// Location of its files.
     pub origin: Origin,
-    /// Where the same documents are on the web, without the path of each.
+    /// Base URL of the same documents on the web.
     pub url: Option<String>,
-    /// Where single documents are on the web, by path, where that can't be told from the path.
+    /// URLs of single documents by path, where they do not follow from the base URL.
     pub addresses: BTreeMap<String, String>,
-    /// Patterns of the files to take; all of them where there is none.
+    /// Patterns of files to include; empty includes all.
     pub include: Vec<String>,
-    /// Patterns of the files to leave out.
+    /// Patterns of files to exclude.
     pub exclude: Vec<String>,
 }
 
-/// Where the files of a collection are.
+/// Location of the files of a collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// A folder or a file of the roots: relative to the first one, or absolute inside one.
+    /// A folder or file in the roots: relative to the first root, or absolute inside one.
     Roots(String),
-    /// A folder or a file anywhere, named by the user and not by a project.
+    /// A folder or file anywhere, set by the user and not by a project.
     Anywhere(PathBuf),
 }
 
 impl Collection {
-    /// A collection in a folder of the roots.
+    /// Creates a collection in a folder of the roots.
     pub fn new(
         name: impl Into<String>,
         path: impl Into<String>,
@@ -71,30 +71,30 @@ impl Collection {
         }
     }
 
-    /// What `doc_type` calls it, unless it is asked for by its name.
+    /// Its topic as a value of `doc_type`; defaults to its name.
     pub fn doc_type(&self) -> &str {
         self.kind.as_deref().unwrap_or(&self.name)
     }
 
-    /// What the index calls it.
+    /// Its key in the index.
     pub fn key(&self) -> String {
         format!("{PREFIX}{}", self.name)
     }
 
-    /// Why it can't be called so.
+    /// Why a name is invalid; `None` if it is valid.
     pub fn name_problem(name: &str) -> Option<&'static str> {
         match name {
             "" => Some("a collection needs a name"),
-            "all" => Some("`all` stands for every collection; choose another name"),
+            "all" => Some("`all` means every collection; choose another name"),
             _ if name.contains(['/', '\\', '#', '?']) || name.chars().any(char::is_control) => {
-                Some("a name is the first part of ids and addresses, without / \\ # ? in it")
+                Some("a name must not contain / \\ # ?: it is the first part of ids and URIs")
             }
             _ => None,
         }
     }
 }
 
-/// The places of the roots whose documents belong to collections.
+/// Places in the roots whose documents belong to collections.
 pub fn shelved(roots: &Roots, collections: &[Collection]) -> Vec<Place> {
     let place = |one: &Collection| match &one.origin {
         Origin::Roots(path) => roots.resolve(path).ok(),
@@ -103,10 +103,10 @@ pub fn shelved(roots: &Roots, collections: &[Collection]) -> Vec<Place> {
     collections.iter().filter_map(place).collect()
 }
 
-/// What the index's names of collections begin with.
+/// Prefix of collection keys in the index.
 pub(crate) const PREFIX: &str = "docs:";
 
-/// A collection, and the patterns of its files.
+/// A collection with its compiled file patterns.
 #[derive(Debug, Clone)]
 pub(crate) struct Shelf {
     pub(crate) collection: Collection,
@@ -114,41 +114,41 @@ pub(crate) struct Shelf {
     roots: Roots,
     include: Option<GlobSet>,
     exclude: Option<GlobSet>,
-    /// Why nothing is taken from it.
+    /// Why the collection is unusable.
     broken: Option<Problem>,
 }
 
-/// Where a shelf's files are right now.
+/// The current location of a collection's files.
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
     roots: Roots,
     top: Place,
-    /// The one file that it is made of.
+    /// The only file, if the collection is a single file.
     only: Option<String>,
 }
 
-/// A file of a shelf.
+/// A file of a collection.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
-    /// In the collection.
+    /// Path in the collection.
     pub(crate) path: String,
     pub(crate) place: Place,
     pub(crate) reader: Reader,
-    /// Tells whether it was written since.
+    /// Shows whether the file has changed.
     pub(crate) stamp: Stamp,
 }
 
 /// Size and time of the last change.
 pub(crate) type Stamp = (u64, Option<std::time::SystemTime>);
 
-/// How a file is read.
+/// How to read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// As this format, unless it begins like something else.
+    /// As this format, unless its first bytes show another one.
     Format(Format),
-    /// As what it begins like; not at all where that is nothing known.
+    /// As the format guessed from its first bytes; not read if that fails.
     Guess,
-    /// As a folder of files.
+    /// As an archive of files.
     Archive(Archive),
 }
 
@@ -161,7 +161,7 @@ impl Reader {
         format.or_else(|| Format::may_be(path).then_some(Self::Guess))
     }
 
-    /// How a file is read that begins so.
+    /// The format of a file with these first bytes.
     pub(crate) fn format(self, path: &str, bytes: &[u8]) -> Option<Format> {
         match self {
             Self::Format(_) | Self::Guess => Format::guess(path, bytes),
@@ -186,25 +186,25 @@ impl Reader {
     }
 }
 
-/// What lies on a shelf.
+/// Result of scanning a collection.
 #[derive(Debug, Default)]
 pub(crate) struct Stocktaking {
     pub(crate) items: Vec<Item>,
-    /// Folders to listen to.
+    /// Folders to watch.
     pub(crate) folders: Vec<PathBuf>,
-    /// Files that no format reads, or that the patterns leave out.
+    /// Number of files with an unsupported format or excluded by patterns.
     pub(crate) passed_over: usize,
     pub(crate) problems: Vec<Problem>,
 }
 
 impl Shelf {
-    /// A shelf for a collection. Whatever is wrong with it is told when it is looked at.
+    /// Compiles the patterns of a collection. Errors are reported when it is scanned.
     pub(crate) fn new(collection: Collection, roots: &Roots) -> Self {
         let mut broken = None;
         let mut patterns = |patterns: &[String]| match globs(patterns) {
             Ok(set) => set,
             Err(error) => {
-                let reason = format!("a pattern of the collection can't be used: {error}");
+                let reason = format!("the collection has an invalid pattern: {error}");
                 broken = Some(Problem { path: collection.name.clone(), reason });
                 None
             }
@@ -214,8 +214,8 @@ impl Shelf {
         Self { collection, key, roots: roots.clone(), include, exclude, broken }
     }
 
-    /// Where its files are; a problem where there are none.
-    #[expect(clippy::disallowed_methods, reason = "roots are opened from what is found out here")]
+    /// Locates its files; a problem if they are missing.
+    #[expect(clippy::disallowed_methods, reason = "roots are opened from the result")]
     pub(crate) fn site(&self) -> Result<Site, Problem> {
         if let Some(problem) = &self.broken {
             return Err(problem.clone());
@@ -248,7 +248,7 @@ impl Shelf {
         }
     }
 
-    /// Everything that lies there now.
+    /// Lists the current files.
     pub(crate) fn stock(&self, stopped: &(dyn Fn() -> bool + Sync)) -> Stocktaking {
         let mut found = Stocktaking::default();
         let site = match self.site() {
@@ -288,39 +288,39 @@ impl Shelf {
         }
     }
 
-    /// How a file of this name is read; `None` where it is none of the collection's.
+    /// How to read a file with this name; `None` if it is not part of the collection.
     fn reader(&self, site: &Site, path: &str) -> Option<Reader> {
         let reader = Reader::of(path)?;
-        // What an archive holds is held against the patterns, and not the archive.
+        // Patterns apply to the contents of an archive, not to the archive.
         let is_archive = matches!(reader, Reader::Archive(_));
         let is_own = site.only.as_deref().is_none_or(|only| only == path);
         let is_hidden = path.split('/').any(|part| part.starts_with('.'));
         (is_own && !is_hidden && (is_archive || self.takes(path))).then_some(reader)
     }
 
-    /// Whether the patterns take a document of this path.
+    /// Whether the patterns include a document with this path.
     pub(crate) fn takes(&self, path: &str) -> bool {
         self.include.as_ref().is_none_or(|globs| globs.is_match(path))
             && !self.exclude.as_ref().is_some_and(|globs| globs.is_match(path))
             && !path.split('/').any(|part| part.starts_with('.'))
     }
 
-    /// The document that a file on disk is, or was, by its path in the collection.
+    /// The path in the collection of a file on disk, whether or not it still exists.
     pub(crate) fn locate(&self, file: &Path) -> Option<String> {
         let site = self.site().ok()?;
         let path = site.roots.locate(file)?.below(&site.top)?.to_owned();
         self.reader(&site, &path).map(|_| path)
     }
 
-    /// Whether something on disk belongs to it, whatever it is.
+    /// Whether a path on disk is in the collection.
     pub(crate) fn holds(&self, file: &Path) -> bool {
         let Ok(site) = self.site() else { return true };
         let top = site.roots.absolute(&site.top);
         file.starts_with(&top) || top.starts_with(file)
     }
 
-    /// The file of a document by its path in the collection: its own, or the archive that it is in. What lies behind a
-    /// symbolic link is none.
+    /// Finds the file of a document by its path in the collection: its own, or the archive that contains it. Ignores
+    /// symbolic links.
     pub(crate) fn find(&self, path: &str) -> Option<(Site, Item)> {
         let site = self.site().ok()?;
         let archive = folders(path)
@@ -328,7 +328,7 @@ impl Shelf {
             .find_map(|folder| self.file(&site, folder));
         let item = match archive {
             Some(item) if item.path != path => {
-                // Whether it is in there is told by whoever opens it.
+                // Whether the archive contains it is known only after opening it.
                 (self.takes(path) && Format::may_be(path))
                     .then(|| Item { path: path.to_owned(), ..item })?
             }
@@ -352,13 +352,13 @@ impl Shelf {
     }
 }
 
-/// The folders above a path, outermost first.
+/// Folders above a path, outermost first.
 pub(crate) fn folders(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').filter_map(|(at, _)| path.get(..at))
 }
 
 impl Site {
-    /// The whole of a file.
+    /// Reads the whole file.
     pub(crate) fn read(&self, item: &Item) -> Result<Vec<u8>, ReadProblem> {
         self.roots.read(&item.place, item.reader.largest())
     }
@@ -368,12 +368,12 @@ impl Site {
         item.path.strip_prefix(item.place.below(&self.top)?)?.strip_prefix('/')
     }
 
-    /// Size and time of the last change, as they are now.
+    /// Current size and modification time.
     pub(crate) fn stamp(&self, place: &Place) -> Option<Stamp> {
         self.roots.stamp(place)
     }
 
-    /// Where the file of a document is, or was: its own, or the archive that it is in.
+    /// Place of the file of a document, or of the archive that contains it, whether or not it exists.
     pub(crate) fn place_of(&self, path: &str) -> Option<Place> {
         let is_file = |place: &Place| matches!(self.roots.kind(place), Ok(Kind::File));
         let mut archives = folders(path).filter(|folder| Archive::of(folder).is_some());
@@ -381,7 +381,7 @@ impl Site {
         archives.find_map(place).or_else(|| self.top.join(path))
     }
 
-    /// Where a file is on disk.
+    /// Path of a file on disk.
     pub(crate) fn absolute(&self, place: &Place) -> PathBuf {
         self.roots.absolute(place)
     }

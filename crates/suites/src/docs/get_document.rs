@@ -1,4 +1,4 @@
-//! `get_document`: one document, a section or a page of it.
+//! `get_document`: reads a document, a section or a page of it.
 
 use super::{
     Metadata, address,
@@ -12,17 +12,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{ops::Range, sync::Arc};
 
-/// How many names an error offers.
+/// Maximum number of names suggested in an error.
 const OFFERED: usize = 3;
-/// Characters of two names that are compared.
+/// Maximum length compared of two names, in characters.
 const LONGEST_COMPARED: usize = 200;
-/// Less similar names are not offered.
+/// Minimum similarity of a suggested name.
 const MIN_SIMILARITY: f64 = 0.65;
-/// Shorter names are contained in others by chance.
+/// Minimum length for a match by containment; shorter names match by chance.
 const MIN_CONTAINED_BYTES: usize = 4;
-/// A longer document comes page by page unless it has pages of its own.
+/// Maximum size returned at once; a longer document is split into pages, unless it has its own.
 const WHOLE: usize = 200_000;
-/// Bytes of a page of a document that has none of its own.
+/// Page size for a document without pages, in bytes.
 const PAGE: usize = 24_000;
 
 /// `get_document`.
@@ -35,51 +35,51 @@ pub(crate) struct GetDocument {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetArgs {
-    /// The unique identifier or path of the document, as `postgresql/indexes.html`.
+    /// The unique identifier or path of the document, such as `postgresql/indexes.html`.
     #[schemars(length(min = 1))]
     pub document_id: String,
-    /// Only this section, by its heading or anchor, with all below it.
+    /// Only the section with this heading or anchor, including subsections.
     pub section: Option<String>,
-    /// Only this page, from 1: of a book the page of that number, of any other long text the part of that number.
+    /// Only this page, from 1: the page of a book, or the part of any other long text.
     #[schemars(range(min = 1))]
     pub page: Option<u32>,
 }
 
-/// Answer of `get_document`; the text itself is in the content.
+/// Answer of `get_document`; the text is in the content.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct GetAnswer {
-    /// Its identifier.
+    /// Document id.
     pub id: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Where it comes from.
+    /// Source of the text.
     pub metadata: Metadata,
-    /// Every heading, in order.
+    /// Headings, in order.
     pub sections: Vec<SectionInfo>,
-    /// Bytes of the text in the content.
+    /// Size of the text in the content, in bytes.
     pub bytes: usize,
-    /// The page that this is, where it is not the whole.
+    /// Page number, if this is not the whole document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
-    /// How many pages there are.
+    /// Number of pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<u32>,
-    /// What could not be read of it.
+    /// Parts that could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
 
-/// A section as a table of contents shows it.
+/// A section in the table of contents.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SectionInfo {
-    /// Its heading.
+    /// Heading.
     pub heading: String,
-    /// 1 to 6.
+    /// Heading level, 1 to 6.
     pub level: u8,
-    /// What links point to.
+    /// Anchor of the heading.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anchor: Option<String>,
-    /// The page that it begins on.
+    /// Page on which it starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
 }
@@ -87,8 +87,8 @@ pub struct SectionInfo {
 impl Tool for GetDocument {
     const NAME: &'static str = "get_document";
     const TITLE: &'static str = "Read a document";
-    const ABOUT: &'static str = "Retrieve a specific document by ID or path, whole, one section or one page of it, as Markdown. The ids come from \
-         search_documentation (source) and from the tables of contents; links lead to further documents.";
+    const ABOUT: &'static str = "Retrieve a specific document by ID or path, or one section or page of it, as Markdown. Get ids from \
+         search_documentation (source) or the tables of contents; links lead to further documents.";
     type Args = GetArgs;
     type Answer = GetAnswer;
 
@@ -147,14 +147,14 @@ fn get(
         && args.page.is_none()
     {
         blocks.push(Block::text(format!(
-            "This is page {page} of {pages}. Ask for the next with \"page\": {}, or for a section by its heading.",
+            "This is page {page} of {pages}. Request the next with \"page\": {}, or a section by its heading.",
             page + 1
         )));
     }
     Ok(Answer { structured, content: blocks, partial: false })
 }
 
-/// The text that was asked for.
+/// The requested text.
 struct Shown {
     text: String,
     page: Option<u32>,
@@ -183,7 +183,7 @@ fn show(
         let parts = parts(&pieces);
         let text = parts.first().map(|part| whole(part)).unwrap_or_default();
         let pages = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-        // A book's own pages are too short to begin with.
+        // A book's own pages are too short for a first answer.
         let (page, pages) =
             if own_pages.is_some() { (None, own_pages) } else { (Some(1), Some(pages)) };
         return Ok(Shown { text, page, pages });
@@ -202,7 +202,7 @@ fn show(
     Ok(Shown { text, page: Some(page), pages: Some(pages) })
 }
 
-/// A heading or a block as it is shown.
+/// A heading or block as Markdown.
 #[derive(Debug, Clone)]
 struct Piece {
     text: String,
@@ -224,7 +224,7 @@ fn pieces(sections: &[Section], resolve: &dyn Fn(&str) -> Option<String>) -> Vec
     all
 }
 
-/// Pieces in pages of about the same length, each at least one piece.
+/// Splits pieces into pages of similar length, at least one piece each.
 fn parts(pieces: &[Piece]) -> Vec<Vec<Piece>> {
     let mut all: Vec<Vec<Piece>> = vec![Vec::new()];
     let mut bytes = 0;
@@ -241,7 +241,7 @@ fn parts(pieces: &[Piece]) -> Vec<Vec<Piece>> {
     all
 }
 
-/// A document and the section that its name holds: by id, by address, or by a path that only one collection has.
+/// Finds a document by id, by URI, or by a path that only one collection has. Also returns the section in the name.
 pub(crate) fn find(library: &Library, name: &str) -> Option<(Shelf, String, Option<String>)> {
     let shelves = library.shelves();
     if let Some(Ok(address)) = address::parse(name) {
@@ -268,7 +268,7 @@ pub(crate) fn find(library: &Library, name: &str) -> Option<(Shelf, String, Opti
     })
 }
 
-/// Says that there is no such document, and which ids are close to the one asked for.
+/// The error for a missing document, with the ids closest to the requested one.
 pub(crate) fn missing(library: &Library, name: &str, context: &CallContext) -> ToolError {
     let failure = Failure::new(FailureKind::NotFound, "Document not found");
     if let Some(off) = library.off() {
@@ -281,7 +281,7 @@ pub(crate) fn missing(library: &Library, name: &str, context: &CallContext) -> T
         ids.extend(items.map(|item| format!("{}/{}", shelf.collection.name, item.path)));
     }
     if ids.is_empty() {
-        return failure.hint("no document is there; look at the collections' folders").into();
+        return failure.hint("no documents indexed; list_collections shows what is available").into();
     }
     let near = nearest(stem(name), ids, stem);
     if near.is_empty() {
@@ -291,12 +291,12 @@ pub(crate) fn missing(library: &Library, name: &str, context: &CallContext) -> T
             .map(|shelf| address::contents(&shelf.collection))
             .collect();
         let hint = format!(
-            "no id is close to it; search_documentation finds ids, and these resources list them: {}",
+            "no similar id; find ids with search_documentation or in these resources: {}",
             lists.join(", ")
         );
         return failure.hint(hint).into();
     }
-    failure.hint(format!("nearest ids: {}", near.join(", "))).into()
+    failure.hint(format!("similar ids: {}", near.join(", "))).into()
 }
 
 fn no_section(document: &Document, name: &str) -> ToolError {
@@ -304,27 +304,27 @@ fn no_section(document: &Document, name: &str) -> ToolError {
         document.sections.iter().filter_map(Section::heading).map(str::to_owned).collect();
     let failure = Failure::new(
         FailureKind::NotFound,
-        format!("{} has no section called {name}", document.title),
+        format!("{} has no section named {name}", document.title),
     );
     if headings.is_empty() {
-        return failure.hint("it has no headings; ask for the whole").into();
+        return failure.hint("it has no headings; read the whole document").into();
     }
     let first = headings.iter().take(OFFERED).cloned().collect::<Vec<_>>().join(", ");
     let near = nearest(name, headings, |heading| heading);
     if near.is_empty() {
         return failure.hint(format!("its first sections: {first}")).into();
     }
-    failure.hint(format!("nearest sections: {}", near.join(", "))).into()
+    failure.hint(format!("similar sections: {}", near.join(", "))).into()
 }
 
-/// The part of an id that tells documents of a folder apart: the file's name without what follows its last dot.
+/// The file name in an id, without its extension.
 fn stem(id: &str) -> &str {
     let id = id.split('#').next().unwrap_or(id);
     let name = id.rsplit('/').next().unwrap_or(id);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// The known names whose part is most like the wanted one, most similar first.
+/// The known names most similar to the wanted one, best first; `part` selects what is compared.
 fn nearest(wanted: &str, known: Vec<String>, part: fn(&str) -> &str) -> Vec<String> {
     let wanted = comparable(wanted);
     let mut known: Vec<(f64, String)> = known
@@ -336,12 +336,12 @@ fn nearest(wanted: &str, known: Vec<String>, part: fn(&str) -> &str) -> Vec<Stri
     known.into_iter().map(|(_, one)| one).take(OFFERED).collect()
 }
 
-/// The beginning of a name in lower case: to compare two texts takes the product of their lengths.
+/// The start of a name in lower case: comparison time grows with the product of the lengths.
 fn comparable(text: &str) -> String {
     text.chars().take(LONGEST_COMPARED).flat_map(char::to_lowercase).collect()
 }
 
-/// From 0 to 1, by the edits between two names. A name within another one is similar to it however long the rest is.
+/// Similarity of two names from 0 to 1, by edit distance. A name contained in another is always similar to it.
 fn similarity(a: &str, b: &str) -> f64 {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     let edits = strsim::normalized_damerau_levenshtein(a, b);

@@ -1,4 +1,4 @@
-//! What the tools know of the documents: searched in the index, read from the disk.
+//! Access to the documents: searches them in the index and reads them from disk.
 
 use super::{
     Collection, DocumentProblem, Metadata, address,
@@ -21,13 +21,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Documents that stay at hand: whoever reads one page of a book reads the next.
+/// Number of cached documents: the reader of one page of a book often reads the next.
 const AT_HAND: usize = 4;
-/// Chunks of one document that come before other documents have had their turn.
+/// Maximum number of chunks per document before other documents get their turn.
 const PER_DOCUMENT: usize = 2;
-/// A hit that has none of the question's words must be this near to what it means.
+/// Minimum similarity of meaning for a hit without any word of the query.
 const LIKE_ENOUGH: f32 = 0.3;
-/// How the first collection is added.
+/// How to add the first collection.
 pub(crate) const HOW_TO_ADD: &str =
     "run `docent docs add NAME FOLDER`, or add a collection under docs.collections in docent.toml";
 
@@ -47,7 +47,7 @@ struct Held {
     document: Arc<Document>,
 }
 
-/// A chunk that answers.
+/// A chunk that matches a query.
 #[derive(Debug, Clone)]
 pub(crate) struct Passage {
     pub(crate) text: String,
@@ -56,7 +56,7 @@ pub(crate) struct Passage {
     pub(crate) why: Why,
 }
 
-/// What a search gave.
+/// Result of a search.
 #[derive(Debug)]
 pub(crate) struct Passages {
     pub(crate) all: Vec<Passage>,
@@ -65,31 +65,31 @@ pub(crate) struct Passages {
     pub(crate) notes: Vec<String>,
 }
 
-/// Which collections are meant.
+/// The collections selected by `doc_type`.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) shelves: Vec<Shelf>,
-    /// Whether one was asked for by its own name, so that its version is meant.
+    /// Whether one was requested by its own name, which fixes the version.
     by_name: bool,
 }
 
 impl Library {
-    /// Nothing is read yet.
+    /// Creates the library. Reads nothing yet.
     pub(crate) fn new(live: Arc<Live<Shelves>>) -> Self {
         Self { live, synonyms: Arc::default(), at_hand: Mutex::default() }
     }
 
-    /// The same, where these words mean the same.
+    /// Returns the library with these synonyms.
     pub(crate) fn with_synonyms(&self, synonyms: Arc<Synonyms>) -> Self {
         Self { live: Arc::clone(&self.live), synonyms, at_hand: Mutex::default() }
     }
 
-    /// Every shelf, in configured order.
+    /// All collections, in configured order.
     pub(crate) fn shelves(&self) -> Arc<[Shelf]> {
         self.live.ground().all()
     }
 
-    /// Why its tools have nothing to answer from; `None` where there is a collection.
+    /// Why its tools are off; `None` if there is a collection.
     pub(crate) fn off(&self) -> Option<Off> {
         self.shelves().is_empty().then(|| Off {
             reason: "no documentation is configured".to_owned(),
@@ -97,7 +97,7 @@ impl Library {
         })
     }
 
-    /// The types and names that can be asked for, each once, in configured order.
+    /// Valid values of `doc_type`, without duplicates, in configured order.
     pub(crate) fn doc_types(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         for shelf in self.shelves().iter() {
@@ -110,7 +110,7 @@ impl Library {
         all
     }
 
-    /// The collections of a type, or the one of that name; `None` where there is none.
+    /// The collections of a type, or the one with that name; `None` if there is none.
     pub(crate) fn asked(&self, doc_type: &str) -> Option<Asked> {
         let shelves = self.shelves();
         let of = |wanted: &dyn Fn(&Collection) -> bool| -> Vec<Shelf> {
@@ -127,7 +127,7 @@ impl Library {
         (!named.is_empty()).then_some(Asked { shelves: named, by_name: true })
     }
 
-    /// The best chunks for a question, best first.
+    /// Finds the best chunks for a query, best first.
     pub(crate) fn search(
         &self,
         text: &str,
@@ -136,7 +136,7 @@ impl Library {
         context: &CallContext,
     ) -> Result<Passages, ToolError> {
         let mut query = Query::new(text);
-        // Some of them are copies, or other versions of the same page.
+        // Some hits are copies, or other versions of the same page.
         query.limit = if asked.shelves.len() > 1 { limit * 2 + 10 } else { limit + 5 };
         query.copies = true;
         query.snippets = false;
@@ -154,13 +154,13 @@ impl Library {
             found = self.live.search(&query, context)?;
             stale = self.stale(&found.answer.hits, asked);
         }
-        // What a file no longer says is not told.
+        // Drop hits whose file has changed since.
         let is_stale =
             |hit: &Hit| stale.contains_key(&(hit.found.collection.clone(), hit.found.path.clone()));
         found.answer.hits.retain(|hit| !is_stale(hit));
         if !stale.is_empty() {
             found.answer.notes.push(format!(
-                "{} changed just now and will be found again in a moment.",
+                "{} just changed and will be searchable again in a moment.",
                 stale.keys().map(|(_, path)| path.as_str()).collect::<Vec<_>>().join(", ")
             ));
         }
@@ -171,15 +171,15 @@ impl Library {
         if !asked.by_name {
             all = versions::newest(all, text);
         }
-        let mut said = HashSet::new();
-        all.retain(|one| said.insert((one.of.metadata.title.clone(), one.of.text.clone())));
+        let mut seen = HashSet::new();
+        all.retain(|one| seen.insert((one.of.metadata.title.clone(), one.of.text.clone())));
         all.truncate(limit);
         let (generation, notes) = (found.answer.generation, found.answer.notes);
         let all = all.into_iter().map(|versioned| versioned.of).collect();
         Ok(Passages { all, phase: found.phase, generation, notes })
     }
 
-    /// Documents of hits, by collection and path, whose files were written since the index looked at them.
+    /// Documents of hits whose files changed since they were indexed, by collection and path.
     fn stale(&self, hits: &[Hit], asked: &Asked) -> BTreeMap<(String, String), PathBuf> {
         let mut stale = BTreeMap::new();
         let mut seen = HashSet::new();
@@ -193,7 +193,7 @@ impl Library {
                 let known = self.live.ground().stamps.get(&shelf.key, path);
                 let Some(place) = site.place_of(path) else { continue };
                 let now = site.stamp(&place);
-                // Nothing is known of what was not looked at yet, and of what is just being taken out.
+                // Documents that are not indexed yet, or are being removed, have no known stamp.
                 if now.is_none() || known.is_some() && now != known {
                     stale.insert((shelf.key.clone(), path.to_owned()), site.absolute(&place));
                 }
@@ -202,7 +202,7 @@ impl Library {
         stale
     }
 
-    /// A document by its collection and path, read anew where it was written since.
+    /// Returns a document by collection and path; rereads it if its file changed.
     pub(crate) fn document(
         &self,
         on: &Shelf,
@@ -217,7 +217,7 @@ impl Library {
         if let Some(document) = held {
             return Some(Ok(document));
         }
-        // A book may take seconds to read, and nobody else waits for it.
+        // A book may take seconds to read; other calls must not wait for it.
         let document = match read(&site, &item, context) {
             Ok(document) => Arc::new(document),
             Err(error) => return Some(Err(error)),
@@ -230,7 +230,7 @@ impl Library {
         Some(Ok(document))
     }
 
-    /// Puts other collections in the place of those that are there. Says whether anything is different.
+    /// Replaces the collections. Returns whether anything changed.
     pub(crate) fn replace(&self, collections: Vec<Collection>) -> bool {
         let is_other = self.live.ground().replace(collections);
         if is_other {
@@ -239,19 +239,19 @@ impl Library {
         is_other
     }
 
-    /// What could not be read of these collections when they were last looked at.
+    /// Problems of these collections in their last scan.
     pub(crate) fn problems(&self, asked: &Asked) -> Vec<DocumentProblem> {
         let of = |shelf: &Shelf| self.problems_of(&shelf.collection.name);
         asked.shelves.iter().flat_map(of).collect()
     }
 
-    /// The same of one.
+    /// Problems of one collection.
     pub(crate) fn problems_of(&self, name: &str) -> Vec<DocumentProblem> {
         let kept = self.live.ground().problems.lock().unwrap_or_else(PoisonError::into_inner);
         kept.get(name).cloned().unwrap_or_default()
     }
 
-    /// Every document's path and title, as far as the index is, by path.
+    /// Path and title of every indexed document, sorted by path.
     pub(crate) fn titles(
         &self,
         on: &Shelf,
@@ -273,22 +273,22 @@ fn read(site: &Site, item: &Item, context: &CallContext) -> Result<Document, Too
     if let Reader::Archive(archive) = item.reader {
         let mut found = None;
         let within = site.path_in(item);
-        // Once nothing is wanted, nothing more is unpacked.
+        // Once stopped, nothing more is unpacked.
         let wanted = |path: &str| Some(path) == within && !stopped();
         let mut each = |entry: Entry<'_>| {
             if wanted(entry.path) {
                 found = Some(entry.bytes.to_vec());
             }
         };
-        // What came before the end of a damaged archive is read all the same.
+        // Entries before the damaged part of an archive are still read.
         drop(archive.entries(&bytes, &Limits::default(), &wanted, &mut each));
         bytes = found.ok_or_else(|| ToolError::not_found("Document not found"))?;
     }
     let format = Format::guess(&item.path, &bytes)
-        .ok_or_else(|| ToolError::failed(format!("{} is no document", item.path)))?;
+        .ok_or_else(|| ToolError::failed(format!("{} is not a document", item.path)))?;
     format.read_until(&item.path, &bytes, &stopped).map_err(|error| match context.stop() {
         Some(stop) if error == Unreadable::Stopped => ToolError::Stopped(stop),
-        _ => ToolError::failed(format!("{} can't be shown: {error}", item.path)),
+        _ => ToolError::failed(format!("{} can't be read: {error}", item.path)),
     })
 }
 
@@ -312,7 +312,7 @@ impl Scored for Passage {
     }
 }
 
-/// Where the links of one document lead. Each target is looked up on disk once, and no more after the call was stopped.
+/// Resolves the links of one document. Looks up each target on disk once, and none after the call was stopped.
 pub(crate) struct Links<'a> {
     shelf: &'a Shelf,
     from: &'a str,
@@ -325,7 +325,7 @@ impl<'a> Links<'a> {
         Self { shelf, from, context, known: RefCell::default() }
     }
 
-    /// The address that a target stands for; `None` where it leads nowhere.
+    /// The URI of a link target; `None` if it can't be resolved.
     pub(crate) fn resolve(&self, target: &str) -> Option<String> {
         if let Some(found) = self.known.borrow().get(target) {
             return found.clone();
@@ -339,7 +339,7 @@ impl<'a> Links<'a> {
     }
 }
 
-/// Where a link of a document leads: a document of the same collection by its address, the web as it is.
+/// Resolves a link: to the URI of a document in the same collection, or unchanged to the web.
 fn resolve(shelf: &Shelf, from: &str, target: &str) -> Option<String> {
     let (path, anchor) = match target.split_once('#') {
         Some((path, anchor)) => (path, Some(anchor)),
@@ -371,7 +371,7 @@ fn resolve(shelf: &Shelf, from: &str, target: &str) -> Option<String> {
     }
 }
 
-/// A relative path as seen from a document; `None` where it leads out of the collection.
+/// Joins a relative path to the path of a document; `None` if it leaves the collection.
 fn joined(from: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = match path.strip_prefix('/') {
         Some(_) => Vec::new(),

@@ -1,4 +1,4 @@
-//! `list_collections`: which documentation there is.
+//! `list_collections`: lists the documentation collections.
 
 use super::{DocumentProblem, Library, address, collection::Origin};
 use crate::indexing::Phase;
@@ -21,36 +21,36 @@ pub struct ListArgs {}
 /// Answer of `list_collections`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListAnswer {
-    /// In configured order.
+    /// Collections, in configured order.
     pub collections: Vec<CollectionInfo>,
-    /// Whether documents are still being read, so that counts may grow.
+    /// Whether all documents have been read; if not, counts may grow.
     pub complete: bool,
 }
 
-/// One collection.
+/// A collection.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CollectionInfo {
-    /// A value of `doc_type`, and the first part of its documents' ids.
+    /// Name: a value for `doc_type`, and the first part of its document ids.
     pub name: String,
-    /// What it is about; also a value of `doc_type`.
+    /// Topic; also a value for `doc_type`.
     pub doc_type: String,
-    /// The version that it describes.
+    /// Version that it describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What is in it.
+    /// Description of its content.
     pub description: String,
-    /// Its table of contents.
+    /// URI of its table of contents.
     pub uri: String,
-    /// Where its files are.
+    /// Path of its files.
     pub path: String,
-    /// Where it is on the web.
+    /// URL on the web.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Documents that can be found.
+    /// Number of documents in the index.
     pub documents: usize,
-    /// The pieces that they are searched in.
+    /// Number of indexed chunks.
     pub chunks: u64,
-    /// What could not be read, and why.
+    /// Files that could not be read, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<DocumentProblem>,
 }
@@ -58,8 +58,8 @@ pub struct CollectionInfo {
 impl Tool for ListCollections {
     const NAME: &'static str = "list_collections";
     const TITLE: &'static str = "List the documentation";
-    const ABOUT: &'static str = "List the collections of documentation that can be searched: name, version, what is in it, how many documents, \
-         and what could not be read.";
+    const ABOUT: &'static str = "List the documentation collections that search_documentation searches: name, version, description, number of documents, \
+         and unreadable files.";
     type Args = ListArgs;
     type Answer = ListAnswer;
 
@@ -126,7 +126,7 @@ fn text(answer: &ListAnswer) -> String {
         }
     }
     if !answer.complete {
-        text.push_str("Documents are still being read: counts may grow.\n");
+        text.push_str("Documents are still being indexed: counts may grow.\n");
     }
     text
 }

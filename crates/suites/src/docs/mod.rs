@@ -1,7 +1,7 @@
 //! The documentation suite: collections of documents as tools and resources.
 //!
-//! Owns which collections there are, how they are kept in the index, and what is told of them. Formats are read by
-//! `docent-prose`; files are reached through [`crate::files`] alone, and only what lies in a collection is ever known.
+//! Owns the collections, their state in the index, and their tools. `docent-prose` reads the formats; files are
+//! accessed only through [`crate::files`], and only inside a collection.
 
 pub(crate) mod address;
 mod collection;
@@ -43,38 +43,38 @@ use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 use tokio::sync::broadcast;
 use units::Extra;
 
-/// As many values as a completion may have.
+/// Maximum number of completion values.
 const COMPLETIONS: usize = 100;
-/// Documents that a table of contents lists; more are counted.
+/// Maximum number of documents in a table of contents; the rest is counted.
 const LISTED: usize = 2000;
 
-/// Where a text comes from.
+/// Source of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Metadata {
-    /// The document's id.
+    /// Document id, for `get_document`.
     pub source: String,
-    /// The page that it begins on, where the document has pages.
+    /// Page on which it starts, if the document has pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
-    /// Heading of the section; the title where it has none.
+    /// Heading of the section, or else the title.
     pub section: String,
     /// Title of the document.
     pub title: String,
-    /// Collection that it belongs to.
+    /// Name of the collection.
     pub collection: String,
-    /// The version that it describes.
+    /// Version that it describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The headings above the section and its own, outermost first.
+    /// Headings from the outermost down to the section.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<String>,
-    /// The same on the web.
+    /// URL of the same text on the web.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The section before, as `section` of `get_document`.
+    /// Previous section, as `section` for `get_document`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
-    /// The section after.
+    /// Next section.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
@@ -112,7 +112,7 @@ impl Metadata {
     }
 }
 
-/// Where a document is on the web.
+/// URL of a document on the web.
 fn web_address(collection: &Collection, path: &str, anchor: Option<&str>) -> Option<String> {
     let anchor = anchor.map(|anchor| format!("#{anchor}")).unwrap_or_default();
     if let Some(address) = collection.addresses.get(path) {
@@ -122,12 +122,12 @@ fn web_address(collection: &Collection, path: &str, anchor: Option<&str>) -> Opt
     Some(format!("{base}/{path}{anchor}"))
 }
 
-/// Something that could not be read.
+/// A file or folder that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DocumentProblem {
-    /// Which file or folder.
+    /// Path of the file or folder.
     pub path: String,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }
 
@@ -151,12 +151,12 @@ impl std::fmt::Debug for DocsSuite {
 }
 
 impl DocsSuite {
-    /// A suite about these collections, in this order. Nothing is read until it is asked for.
+    /// Creates the suite for these collections, in this order. Reads nothing until a tool is called.
     pub fn new(roots: Roots, collections: Vec<Collection>, index: Opener) -> Self {
         Self::of(Library::new(Live::on(Shelves::new(roots, collections), index)))
     }
 
-    /// The same, where these words mean the same.
+    /// Returns the suite with these synonyms.
     #[must_use]
     pub fn with_synonyms(&self, synonyms: Arc<Synonyms>) -> Self {
         Self::of(self.library.with_synonyms(synonyms))
@@ -177,7 +177,7 @@ impl DocsSuite {
         self.library.shelves().iter().map(|shelf| shelf.collection.name.clone()).collect()
     }
 
-    /// Puts other collections in the place of those that are there, and tells clients where anything is different.
+    /// Replaces the collections, and notifies clients if anything changed.
     pub fn replace(&self, collections: Vec<Collection>) {
         if self.library.replace(collections) {
             let shelves = self.library.live.ground();
@@ -263,7 +263,7 @@ impl Provider for DocsSuite {
         known
     }
 
-    /// Whether the address is in a collection. A document that it names may come later.
+    /// Whether the URI is in a collection. The document need not exist yet.
     fn can_watch(&self, uri: &str) -> bool {
         let Some(Ok(address)) = address::parse(uri) else { return false };
         self.library.shelves().iter().any(|shelf| address.is_in(&shelf.collection))
@@ -309,12 +309,12 @@ impl Provider for DocsSuite {
 fn read(library: &Library, uri: &str, context: &CallContext) -> Result<Vec<Contents>, ToolError> {
     let shelves = library.shelves();
     let Some(Ok(address)) = address::parse(uri) else {
-        return Err(ToolError::not_found(format!("{uri} is no address of a document")));
+        return Err(ToolError::not_found(format!("{uri} is not a document URI")));
     };
     let (mime, text) = if address.path.is_none() {
         let shelf = shelves.iter().find(|shelf| address.is_in(&shelf.collection));
         let shelf =
-            shelf.ok_or_else(|| ToolError::not_found(format!("no collection is at {uri}")))?;
+            shelf.ok_or_else(|| ToolError::not_found(format!("no collection at {uri}")))?;
         let titles = library.titles(shelf, context)?;
         ("application/x-documentation", contents(&shelf.collection, &titles))
     } else {
@@ -354,7 +354,7 @@ fn contents(collection: &Collection, titles: &[(String, String)]) -> String {
     if titles.len() > LISTED {
         let _ok = write!(
             text,
-            "\n\nAnd {} more: search_documentation finds them.",
+            "\n\nAnd {} more: use search_documentation to find them.",
             titles.len() - LISTED
         );
     }
@@ -362,7 +362,7 @@ fn contents(collection: &Collection, titles: &[(String, String)]) -> String {
     text
 }
 
-/// Paths of documents that begin as typed, of any collection: which one is meant is not known here.
+/// Paths of documents that start with the typed text, in any collection: the chosen one is not known here.
 fn paths(library: &Library, typed: &str, context: &CallContext) -> Vec<String> {
     let mut found = BTreeSet::new();
     for shelf in library.shelves().iter() {

@@ -1,4 +1,4 @@
-//! `search_documentation`: the sections that answer a question.
+//! `search_documentation`: finds the sections that answer a question.
 
 use super::{
     DocumentProblem, Metadata,
@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Stands for every collection.
+/// Value of `doc_type` for all collections.
 pub(crate) const ALL: &str = "all";
-/// Problems that an answer without hits lists.
+/// Maximum number of problems listed in an answer without hits.
 const LISTED: usize = 5;
-/// Characters of the query that an answer without hits repeats.
+/// Maximum length of the query as quoted in an answer without hits.
 const MAX_QUOTED_CHARS: usize = 80;
 
 /// `search_documentation`.
@@ -38,7 +38,7 @@ pub struct SearchArgs {
     #[serde(default = "five")]
     #[schemars(range(min = 1, max = 20))]
     pub max_results: usize,
-    /// Which collection to search; all of them unless given.
+    /// Collection to search; default: all.
     #[serde(default = "all")]
     pub doc_type: String,
 }
@@ -54,36 +54,36 @@ fn all() -> String {
 /// Answer of `search_documentation`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SearchAnswer {
-    /// Best first.
+    /// Results, best first.
     pub results: Vec<SearchHit>,
-    /// The generation of the index that was asked.
+    /// Generation of the index that was searched.
     pub generation: u64,
-    /// What the reader should know, such as that another word was searched for.
+    /// Remarks, such as a corrected spelling of the query.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What could not be read, and why.
+    /// Files that could not be read, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<DocumentProblem>,
 }
 
-/// One section that matches.
+/// A matching section.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SearchHit {
-    /// What it says.
+    /// Text of the section.
     pub text: String,
-    /// Where it says so.
+    /// Source of the text.
     pub metadata: Metadata,
-    /// 0 to 1, higher is better.
+    /// Score from 0 to 1, higher is better.
     pub score: f64,
-    /// What that is made of.
+    /// How the score was computed.
     pub why: Why,
 }
 
 impl Tool for SearchDocumentation {
     const NAME: &'static str = "search_documentation";
     const TITLE: &'static str = "Search the documentation";
-    const ABOUT: &'static str = "Search technical documentation: ask a question or name a setting and get the sections that say it, best first, each \
-         under a line with its source, section and score. Pass that source and section to get_document to read on.";
+    const ABOUT: &'static str = "Search technical documentation for a question or a setting: returns matching sections, best first, each under a line \
+         with source, section and score. Pass source and section to get_document to read on. For code use query_annotations.";
     const APP: Option<&'static str> = Some(apps::SEARCH.uri);
     type Args = SearchArgs;
     type Answer = SearchAnswer;
@@ -148,8 +148,8 @@ fn search(
     Ok(Answer { structured, content: blocks, partial })
 }
 
-/// The line above a passage: many clients show a model the text alone, which cites by this line and reads on with
-/// `get_document`, whose `document_id`, `section` and `page` these are.
+/// Formats the line above a passage. Many clients pass only the text to the model, which cites this line and passes its
+/// source, section and page to `get_document`.
 fn citation(hit: &SearchHit) -> String {
     let Metadata { source, section, path, page, .. } = &hit.metadata;
     let section = if path.is_empty() { section.clone() } else { path.join(" > ") };
@@ -157,18 +157,18 @@ fn citation(hit: &SearchHit) -> String {
     format!("source: {source} | section: {section}{page} | score: {}", hit.score)
 }
 
-/// Says so where not every document is in the index yet.
+/// Notes if not every document is in the index yet. Returns whether results are partial.
 fn unfinished(phase: &Phase, notes: &mut Vec<String>) -> bool {
     match phase {
         Phase::Idle | Phase::Building(..) => {
             let (done, total) =
                 if let Phase::Building(done, total) = phase { (*done, *total) } else { (0, 0) };
-            notes.push(format!("This is partial: the documents are being read ({done} of {total} files so far). Ask again in a moment."));
+            notes.push(format!("This is partial: the documents are being indexed ({done} of {total} files so far). Ask again in a moment."));
             true
         }
         Phase::Failed(reason) => {
             notes.push(format!(
-                "The documents are not followed, so that this may be old: {reason}."
+                "The documents are not watched for changes; results may be outdated: {reason}."
             ));
             false
         }
@@ -180,7 +180,7 @@ fn unknown(library: &Library, name: &str) -> ToolError {
     let names = std::iter::once(ALL.to_owned()).chain(library.doc_types()).collect::<Vec<_>>();
     ToolError::argument(
         "doc_type",
-        format!("{name} is no collection; there are {}", names.join(", ")),
+        format!("unknown collection {name}; expected one of {}", names.join(", ")),
     )
 }
 
@@ -189,7 +189,7 @@ fn shown(passage: Passage) -> SearchHit {
     SearchHit { text, metadata, score, why }
 }
 
-/// A typed value as the metadata of a block.
+/// Converts metadata into a JSON object for a block.
 pub(crate) fn as_object(metadata: &Metadata) -> Result<Object, ToolError> {
     match serde_json::to_value(metadata) {
         Ok(Value::Object(object)) => Ok(object),
@@ -203,7 +203,7 @@ fn nothing(library: &Library, args: &SearchArgs, problems: &[DocumentProblem]) -
         return format!("No documentation is configured: {HOW_TO_ADD}.");
     }
     let query = truncate(&args.query, MAX_QUOTED_CHARS);
-    let mut text = format!("Nothing in the documentation ({}) matches \"{query}\".", args.doc_type);
+    let mut text = format!("No match in the documentation ({}) for \"{query}\".", args.doc_type);
     for problem in problems.iter().take(LISTED) {
         text.push_str("\n- ");
         text.push_str(&problem.path);
@@ -213,7 +213,7 @@ fn nothing(library: &Library, args: &SearchArgs, problems: &[DocumentProblem]) -
     text
 }
 
-/// The first characters of a text, and a mark where there are more.
+/// Truncates a text to `max_chars` characters, with an ellipsis if anything was cut.
 fn truncate(text: &str, max_chars: usize) -> String {
     match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default().trim_end()),

@@ -1,4 +1,4 @@
-//! The shelves of a running server: kept in step with the index while files and collections change.
+//! The collections of a running server; updates the index while files and collections change.
 
 use super::{
     Collection, DocumentProblem, address,
@@ -18,20 +18,20 @@ use std::{
 };
 use tokio::sync::broadcast;
 
-/// Changes that a slow listener may fall behind.
+/// Capacity of the change channel.
 const CHANGES: usize = 256;
 
-/// The collections as they are now, and who is told of their changes.
+/// The current collections and the subscriptions to their changes.
 #[derive(Debug)]
 pub(crate) struct Shelves {
     roots: Roots,
     all: RwLock<Arc<[Shelf]>>,
-    /// When the files were written that the index has.
+    /// Modification times of the indexed files.
     pub(crate) stamps: Arc<Stamps>,
-    /// Addresses that somebody wants to hear of.
+    /// Subscribed URIs.
     watched: Mutex<BTreeSet<String>>,
     changes: broadcast::Sender<Change>,
-    /// What could not be read of each collection when it was last looked at.
+    /// Problems of each collection in its last scan.
     pub(crate) problems: Mutex<BTreeMap<String, Vec<DocumentProblem>>>,
 }
 
@@ -49,12 +49,12 @@ impl Shelves {
         shelves
     }
 
-    /// Every shelf, in configured order.
+    /// All collections, in configured order.
     pub(crate) fn all(&self) -> Arc<[Shelf]> {
         Arc::clone(&self.all.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Puts other collections in the place of those that are there. Says whether anything is different.
+    /// Replaces the collections. Returns whether anything changed.
     pub(crate) fn replace(&self, collections: Vec<Collection>) -> bool {
         let new: Arc<[Shelf]> =
             collections.into_iter().map(|one| Shelf::new(one, &self.roots)).collect();
@@ -65,22 +65,22 @@ impl Shelves {
         !is_same
     }
 
-    /// Tells of changes from now on.
+    /// Subscribes to changes.
     pub(crate) fn changes(&self) -> broadcast::Receiver<Change> {
         self.changes.subscribe()
     }
 
     pub(crate) fn tell(&self, change: Change) {
-        // Nobody listening is no failure.
+        // No receiver is not an error.
         drop(self.changes.send(change));
     }
 
-    /// Somebody wants to hear when this changes.
+    /// Starts announcing changes of this URI.
     pub(crate) fn watch(&self, uri: &str) {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner).insert(uri.to_owned());
     }
 
-    /// No client wants to hear when this changes.
+    /// Stops announcing changes of this URI.
     pub(crate) fn unwatch(&self, uri: &str) {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
     }
@@ -93,7 +93,7 @@ impl Shelves {
         }
     }
 
-    /// Tells whoever watches what changed: what a run found, and what was heard and an earlier run had found already.
+    /// Announces changes to subscribers: those found by the run, and those in the batch that an earlier run had found.
     fn tell_of(&self, report: &DocsReport, batch: &Batch) {
         let shelves = self.all();
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -136,7 +136,7 @@ impl Ground for Shelves {
             waiting.add(batch);
         });
         let mut ears = watch.map(|watch| Ears { watch, heard: BTreeSet::new() });
-        // Listening comes first: what changes during the first run is then heard of.
+        // Watch first, so that changes during the first run are noticed.
         if let Ok(ears) = &mut ears {
             for shelf in self.all().iter() {
                 ears.listen(&shelf.stock(callbacks.stopped).folders.into_iter().collect());
@@ -158,7 +158,7 @@ impl Ground for Shelves {
             } else {
                 stock.some(&shelves, &touched, store, callbacks)
             };
-            // What was put into a new folder before anybody listened there is found by a second look.
+            // A second scan finds files added to a new folder before it was watched.
             if ears.listen(&std::mem::take(&mut stock.folders)) {
                 pending.add(batch.clone());
             }
@@ -168,7 +168,7 @@ impl Ground for Shelves {
             }
             let told = report.as_ref().ok().cloned();
             synced(report);
-            // Whoever hears of a change finds it in the index.
+            // Announce changes only after they are in the index.
             if let Some(report) = told {
                 self.tell_of(&report, &batch);
             }
@@ -181,29 +181,29 @@ impl Ground for Shelves {
     }
 }
 
-/// Listens to folders.
+/// Watches folders.
 struct Ears {
     watch: Watch,
     heard: BTreeSet<PathBuf>,
 }
 
 impl Ears {
-    /// Listens to these folders as well. Says whether one of them is new. Those that can't be watched are still served.
+    /// Watches more folders. Returns whether one of them is new. Folders that can't be watched are still served.
     fn listen(&mut self, folders: &BTreeSet<PathBuf>) -> bool {
         let mut fresh = false;
         for folder in folders.difference(&self.heard.clone()) {
             match self.watch.add(folder) {
                 Ok(()) => fresh |= self.heard.insert(folder.clone()),
                 Err(error @ WatchError::Refused { .. }) => {
-                    tracing::warn!(%error, "changes there are seen when something else changes");
+                    tracing::warn!(%error, "cannot watch a folder; its changes are found with the next scan");
                 }
-                Err(error) => tracing::warn!(%error, "a folder is not watched"),
+                Err(error) => tracing::warn!(%error, "cannot watch a folder"),
             }
         }
         fresh
     }
 
-    /// A folder that was removed and made again is another folder, under the same name.
+    /// Forgets removed folders: one that is created again is a different folder.
     fn forget(&mut self, batch: &Batch) {
         for folder in batch.paths.iter().filter(|path| self.heard.remove(*path)) {
             self.watch.forget(folder);

@@ -1,4 +1,4 @@
-//! Brings the index in step with what lies on the shelves.
+//! Updates the index from the files of the collections.
 
 use super::{
     Collection,
@@ -20,56 +20,56 @@ use std::{
     time::Instant,
 };
 
-/// Goes up whenever the same file gives other units than before, so that every file is read anew.
+/// Increment when the same file yields different units, so that every file is reindexed.
 const UNITS_VERSION: &[u8] = b"1";
-/// Files that are read at once, between two looks at whether to go on.
+/// Files read in parallel between two checks for a stop.
 const AT_ONCE: usize = 128;
 
-/// What a run did.
+/// Result of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocsReport {
-    /// Each collection, in order.
+    /// One report per collection, in order.
     pub collections: Vec<CollectionReport>,
-    /// The generation of the index that holds it.
+    /// Generation of the index after the run.
     pub generation: u64,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Whether it was stopped before the end: the next run goes on from there.
+    /// Whether it was stopped early; the next run continues from there.
     pub stopped: bool,
-    /// Why the whole index was made anew, where it was.
+    /// Why the whole index was rebuilt, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuilt: Option<String>,
-    /// The model whose vectors were made anew with another one, where they were.
+    /// Previous embedding model, if all vectors were recomputed with another one.
     #[serde(rename = "embeddedAnew", skip_serializing_if = "Option::is_none")]
     pub embedded_anew: Option<String>,
 }
 
-/// What a run did with one collection.
+/// Result of a run for one collection.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CollectionReport {
-    /// Its name.
+    /// Name of the collection.
     pub name: String,
-    /// Documents that can be found in it now.
+    /// Number of documents in the index now.
     pub documents: usize,
-    /// Those that were new or different, and were written.
+    /// Number of new or changed documents written.
     pub changed: usize,
-    /// Those of them that were not there before.
+    /// How many of those were new.
     pub added: usize,
-    /// Documents that are gone.
+    /// Number of removed documents.
     pub removed: usize,
-    /// Files that no format reads, that its patterns leave out, or that answer nothing, such as an index of words.
+    /// Number of skipped files: unsupported format, excluded by patterns, or without content, such as a word index.
     #[serde(rename = "passedOver")]
     pub passed_over: usize,
-    /// What can't be read, and what is missing of documents that can.
+    /// Unreadable files, and parts missing from readable ones.
     pub problems: Vec<Problem>,
-    /// Which documents came, changed or went.
+    /// Documents that were added, changed or removed.
     #[serde(skip)]
     pub(crate) touched: Vec<String>,
 }
 
-/// Brings the index in step with those collections that are wanted, and takes out those that are no more.
+/// Updates the wanted collections in the index, and removes those that no longer exist.
 pub fn sync(
     roots: &Roots,
     collections: &[Collection],
@@ -82,14 +82,14 @@ pub fn sync(
     Stock::default().all(&shelves, &|shelf| wanted(&shelf.collection), store, callbacks)
 }
 
-/// How many documents and chunks of a collection the index has.
+/// Counts the documents and chunks of a collection in the index.
 pub fn held(collection: &Collection, store: &dyn Store) -> Result<(usize, u64), StoreError> {
     let sources = store.view()?.sources(&collection.key())?;
     let chunks = sources.iter().flat_map(|one| one.kinds.values()).map(|count| u64::from(*count));
     Ok((sources.iter().filter(|one| !one.kinds.is_empty()).count(), chunks.sum()))
 }
 
-/// How far the index is behind a collection: documents that are new or different, and such that are gone.
+/// Counts the outdated documents of a collection: those new or changed, and those removed.
 pub fn behind(
     roots: &Roots,
     collection: &Collection,
@@ -104,19 +104,19 @@ pub fn behind(
     let differs = |item: &&Item| {
         let Ok(bytes) = site.read(item) else { return false };
         let before = known.get(&item.path);
-        // What never could be read is not missing.
+        // A file that was never readable is not missing.
         before != Some(&digest(&shelf, item.reader, &bytes))
             && (before.is_some() || readable(item, &bytes))
     };
     Ok((found.items.par_iter().filter(differs).count(), gone))
 }
 
-/// When the files were written that the store has, by collection and path.
+/// Size and modification time of each indexed file, by collection and path.
 #[derive(Debug, Default)]
 pub(crate) struct Stamps(RwLock<HashMap<String, HashMap<String, Stamp>>>);
 
 impl Stamps {
-    /// When it was written that the store has; `None` where it has nothing of it.
+    /// The stamp of an indexed file; `None` if it is not indexed.
     pub(crate) fn get(&self, key: &str, path: &str) -> Option<Stamp> {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         all.get(key)?.get(path).copied()
@@ -132,34 +132,34 @@ impl Stamps {
     }
 }
 
-/// What the store has of the shelves.
+/// Updates the store from the collections and remembers what it contains.
 #[derive(Debug, Default)]
 pub(crate) struct Stock {
     known: BTreeMap<String, BTreeMap<String, Digest>>,
     stamps: Arc<Stamps>,
-    /// Stamps of what waits to be written. Until it is, what the store has counts as old.
+    /// Stamps of files waiting to be written. Until then, the stored versions count as outdated.
     waiting: HashMap<(String, String), Stamp>,
-    /// Folders to listen to.
+    /// Folders to watch.
     pub(crate) folders: BTreeSet<PathBuf>,
 }
 
-/// A file that was looked at.
+/// Result of reading a file.
 enum Read {
     Same,
-    /// No document, as it turned out.
+    /// Not a document.
     Other,
     Changed(Source, Vec<String>),
-    /// An archive that is not as the store has it.
+    /// An archive that differs from the indexed one.
     Opened(Archive, Vec<u8>, Digest),
 }
 
 impl Stock {
-    /// Nothing is known yet; what is found out about files goes to these stamps.
+    /// Creates an updater that knows nothing yet and records file stamps in `stamps`.
     pub(crate) fn new(stamps: Arc<Stamps>) -> Self {
         Self { stamps, ..Self::default() }
     }
 
-    /// Looks at those shelves that are wanted, and takes out what belongs to none.
+    /// Updates the wanted collections, and removes whatever belongs to none.
     pub(crate) fn all(
         &mut self,
         shelves: &[Shelf],
@@ -179,7 +179,7 @@ impl Stock {
         Ok(DocsReport { rebuilt, embedded_anew, ..report })
     }
 
-    /// Takes out the collections that are no more.
+    /// Removes collections that no longer exist.
     fn drop_unknown(&mut self, shelves: &[Shelf], store: &dyn Store) -> Result<(), StoreError> {
         let wanted: BTreeSet<&str> = shelves.iter().map(|shelf| shelf.key.as_str()).collect();
         let gone: Vec<String> =
@@ -192,7 +192,7 @@ impl Stock {
         Ok(())
     }
 
-    /// Looks at some of the shelves.
+    /// Updates the wanted collections.
     pub(crate) fn some(
         &mut self,
         shelves: &[Shelf],
@@ -243,7 +243,7 @@ impl Stock {
     }
 }
 
-/// One shelf that is brought in step.
+/// The update of one collection.
 struct Run<'a> {
     stock: &'a mut Stock,
     shelf: &'a Shelf,
@@ -285,7 +285,7 @@ impl Run<'_> {
         let archives = found.items.iter().filter(|item| matches!(item.reader, Reader::Archive(_)));
         let known = self.stock.known.get(&self.shelf.key).map_or(0, BTreeMap::len);
         (report.documents, _) = held(&self.shelf.collection, self.store)?;
-        // An index or a redirect is known, so that it is not read again, but is not a document that can be found.
+        // An index page or a redirect is stored, so that it is not read again, but it is not a searchable document.
         report.passed_over += known.saturating_sub(archives.count() + report.documents);
         Ok((report, stopped))
     }
@@ -310,7 +310,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Takes in what an archive holds. The archive itself is written last: where a run is killed, it is opened again.
+    /// Adds the contents of an archive. The archive itself is written last, so that a killed run opens it again.
     fn unpack(
         &mut self,
         item: &Item,
@@ -407,7 +407,7 @@ impl Run<'_> {
             }
             Err(problem) => {
                 report.problems.push(problem);
-                // What can't be read any more must not be found as it once was.
+                // A file that became unreadable must not be found with its old content.
                 if was_there { self.remove(&item.path, batches, report) } else { Ok(()) }
             }
         }
@@ -419,7 +419,7 @@ impl Run<'_> {
     }
 }
 
-/// Reads a file that is not as the store has it.
+/// Reads a file, unless it is unchanged.
 fn read(shelf: &Shelf, site: &Site, item: &Item, stock: &Stock) -> Result<Read, Problem> {
     let known = stock.known.get(&shelf.key).and_then(|known| known.get(&item.path));
     let last = stock.stamps.get(&shelf.key, &item.path);
@@ -447,7 +447,7 @@ fn source(shelf: &Shelf, path: &str, digest: Digest, units: Vec<Unit>) -> Source
     Source { collection, path, genre: Genre::Prose, digest, units }
 }
 
-/// Reads a document that an archive holds, unless the store has it as it is.
+/// Reads a document in an archive, unless it is unchanged.
 fn member(shelf: &Shelf, stock: &Stock, path: &str, bytes: &[u8]) -> Result<Read, Problem> {
     let Some(format) = Format::guess(path, bytes) else { return Ok(Read::Other) };
     let digest = digest(shelf, Reader::Format(format), bytes);
@@ -461,7 +461,7 @@ fn member(shelf: &Shelf, stock: &Stock, path: &str, bytes: &[u8]) -> Result<Read
     Ok(Read::Changed(source(shelf, path, digest, units), document.problems))
 }
 
-/// The files of a shelf by their paths, and whether each is an archive.
+/// The files of a collection by path, and whether each is an archive.
 struct There<'a>(BTreeMap<&'a str, bool>);
 
 impl<'a> There<'a> {
@@ -470,7 +470,7 @@ impl<'a> There<'a> {
         Self(items.iter().map(|item| (item.path.as_str(), is_archive(item))).collect())
     }
 
-    /// Whether a document is one of the files, or may be in one of the archives.
+    /// Whether a document is one of the files or may be in one of the archives.
     fn has(&self, path: &str) -> bool {
         self.0.contains_key(path) || folders(path).any(|folder| self.0.get(folder) == Some(&true))
     }

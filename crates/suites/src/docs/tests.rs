@@ -183,7 +183,7 @@ async fn a_long_query_without_hits_is_not_repeated_whole() {
     let got = call(&suite, "search_documentation", json!({"query": query})).await.unwrap();
     // Its first 80 characters.
     let quoted = "zq ".repeat(27);
-    let want = format!("Nothing in the documentation (all) matches \"{}…\".", quoted.trim_end());
+    let want = format!("No match in the documentation (all) for \"{}…\".", quoted.trim_end());
     assert_eq!(text_of(&got), want);
 }
 
@@ -217,11 +217,11 @@ async fn collections_and_limits_are_kept_to() {
         assert_eq!(sources(&search(args.clone()).await.unwrap()), want, "{args}");
     }
     let got = search(json!({"query": "zebra"})).await.unwrap();
-    assert_eq!(text_of(&got), "Nothing in the documentation (all) matches \"zebra\".");
+    assert_eq!(text_of(&got), "No match in the documentation (all) for \"zebra\".");
     let error = search(json!({"query": "x", "doc_type": "solaris"})).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "argument `doc_type`: solaris is no collection; there are all, postgresql, ubuntu"
+        "argument `doc_type`: unknown collection solaris; expected one of all, postgresql, ubuntu"
     );
 }
 
@@ -311,8 +311,8 @@ async fn a_section_is_read_alone() {
         assert_eq!(structured["bytes"], json!(text_of(&get(section).await.unwrap()).len()));
     }
     let ToolError::Failed(failure) = get("Hush").await.unwrap_err() else { panic!() };
-    assert_eq!(failure.message, "11.2. Index Types has no section called Hush");
-    assert_eq!(failure.hint.as_deref(), Some("nearest sections: Hash"));
+    assert_eq!(failure.message, "11.2. Index Types has no section named Hush");
+    assert_eq!(failure.hint.as_deref(), Some("similar sections: Hash"));
     let ToolError::Failed(failure) = get("zzz").await.unwrap_err() else { panic!() };
     let first = "its first sections: 11.2. Index Types, Hash";
     assert_eq!(failure.hint.as_deref(), Some(first));
@@ -360,7 +360,7 @@ async fn only_what_lies_in_a_collection_is_found() {
         );
         let hint = failure.hint.unwrap();
         let says_how =
-            ["nearest ids: ", "no id is close to it; "].iter().any(|start| hint.starts_with(start));
+            ["similar ids: ", "no similar id; "].iter().any(|start| hint.starts_with(start));
         assert!(says_how && !hint.contains("secret"), "{id}: {hint}");
     }
     for uri in [
@@ -384,7 +384,7 @@ async fn the_nearest_id_is_offered() {
         .await
         .unwrap_err();
     let ToolError::Failed(failure) = error else { panic!("{error}") };
-    assert_eq!(failure.hint.unwrap(), "nearest ids: postgresql/vacuum.md");
+    assert_eq!(failure.hint.unwrap(), "similar ids: postgresql/vacuum.md");
     let error = call(&suite, "get_document", json!({"document_id": "postgresql/nope.html"}))
         .await
         .unwrap_err();
@@ -393,7 +393,7 @@ async fn the_nearest_id_is_offered() {
     assert_eq!(
         failure.hint.unwrap(),
         format!(
-            "no id is close to it; search_documentation finds ids, and these resources list them: {lists}"
+            "no similar id; find ids with search_documentation or in these resources: {lists}"
         )
     );
 }

@@ -1,4 +1,4 @@
-//! Documents as units of the index: one for each chunk.
+//! Converts documents into units of the index, one per chunk.
 
 use docent_index::{Span, Unit};
 use docent_prose::{Document, Format, Unreadable, chunks};
@@ -8,41 +8,41 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A document that takes longer to read is listed as a problem.
+/// Time limit for reading a document; a slower one is listed as a problem.
 const LONGEST_READING: Duration = Duration::from_secs(30);
 
-/// What a unit of a document has beside what is searched.
+/// Metadata stored with a unit of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Extra {
-    /// The headings above its section and its own, outermost first.
+    /// Headings from the outermost down to its section.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) path: Vec<String>,
-    /// What links to its section point to.
+    /// Anchor of its section.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) anchor: Option<String>,
-    /// The page that it begins on.
+    /// Page on which it starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) page: Option<u32>,
-    /// The version that its document describes.
+    /// Version that its document describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<String>,
-    /// The section before, by anchor or by its headings.
+    /// Previous section, by anchor or headings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) previous: Option<String>,
-    /// The section after.
+    /// Next section.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
 
 impl Extra {
-    /// What a unit carries; nothing where it carries none.
+    /// Parses the metadata of a unit; empty if it has none.
     pub(crate) fn of(unit: &Unit) -> Self {
         serde_json::from_str(&unit.extra).unwrap_or_default()
     }
 }
 
-/// Reads a document for the index, which no call waits for: it may take its time, but not for ever.
+/// Reads a document for the index. No call waits for it, so the time limit is generous.
 pub(crate) fn read_in_time(
     format: Format,
     path: &str,
@@ -52,7 +52,7 @@ pub(crate) fn read_in_time(
     format.read_until(path, bytes, &|| start.elapsed() > LONGEST_READING)
 }
 
-/// The chunks of a document; `None` where no format is known by its name.
+/// The chunks of a document; `None` if its name has no known format.
 pub fn prose_units(path: &str, bytes: &[u8]) -> Option<Result<Vec<Unit>, Unreadable>> {
     let read = read_in_time(Format::of(path)?, path, bytes);
     Some(read.map(|document| units(&document, None)))
@@ -60,7 +60,7 @@ pub fn prose_units(path: &str, bytes: &[u8]) -> Option<Result<Vec<Unit>, Unreada
 
 /// The chunks of a document that describes a version.
 pub(crate) fn units(document: &Document, version: Option<&str>) -> Vec<Unit> {
-    // An index or a redirect has words enough to be found, and answers nothing.
+    // An index page or a redirect would match queries without answering them.
     if document.is_furniture {
         return Vec::new();
     }
@@ -96,26 +96,26 @@ pub(crate) fn units(document: &Document, version: Option<&str>) -> Vec<Unit> {
     each.collect()
 }
 
-/// A name for what has no anchor.
+/// A name for a section without an anchor.
 fn slug(heading: Option<&str>) -> String {
     let heading = heading.unwrap_or("top").to_lowercase();
     let words = heading.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-")
 }
 
-/// The names that the units of a document have so far.
+/// Unit names used so far in a document.
 #[derive(Debug, Default)]
 struct UnitNames {
     taken: HashSet<String>,
-    /// The last number that was given to a name: a document may have a hundred thousand sections of one name.
+    /// Last number used per name: a document may have a hundred thousand sections with one name.
     numbers: HashMap<String, usize>,
-    /// How many names were tried.
+    /// Number of names tried.
     #[cfg(test)]
     tried: usize,
 }
 
 impl UnitNames {
-    /// The name itself, or the first of `name-2`, `name-3`, … that is free.
+    /// Returns the name, or the first unused of `name-2`, `name-3`, ….
     fn distinct(&mut self, name: &str) -> String {
         let number = self.numbers.entry(name.to_owned()).or_insert(0);
         loop {

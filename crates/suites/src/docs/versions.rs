@@ -1,16 +1,16 @@
-//! The same page in several versions: the newest stands for all, unless one is asked for.
+//! Deduplicates pages that exist in several versions: keeps the newest, unless the query names one.
 
-/// Something that says the same as its other versions.
+/// A page with its version.
 #[derive(Debug, Clone)]
 pub(crate) struct Versioned<T> {
     pub(crate) of: T,
-    /// What is the same in every version: type, path and section.
+    /// Identity across versions: type, path and section.
     same: (String, String, (String, String)),
     version: Option<String>,
 }
 
 impl<T> Versioned<T> {
-    /// The version is what is given, or else what a folder of the path is called.
+    /// Uses the given version, or else a folder of the path that is named like one.
     pub(crate) fn new(
         of: T,
         doc_type: String,
@@ -26,8 +26,7 @@ impl<T> Versioned<T> {
     }
 }
 
-/// Of each that comes in several versions only one, where the best of them stood: the version that the question names,
-/// or else the newest.
+/// Keeps one version of each page, at the rank of the best: the version named in the query, or else the newest.
 pub(crate) fn newest<T>(all: Vec<Versioned<T>>, question: &str) -> Vec<Versioned<T>>
 where
     T: Scored,
@@ -63,13 +62,13 @@ where
     kept
 }
 
-/// Something that stands at a place in an answer.
+/// A result with a score.
 pub(crate) trait Scored {
-    /// Stands where another one stood.
+    /// Takes over the score of the result that this one replaces.
     fn take_score(&mut self, other: &Self);
 }
 
-/// Whether a folder is called by a version: `v1.2`, `15`, `3.x`, `stable`; a year is none.
+/// Whether a folder name is a version: `v1.2`, `15`, `3.x`, `stable`; not a year.
 fn is_version(part: &str) -> bool {
     if matches!(
         part,
@@ -84,7 +83,7 @@ fn is_version(part: &str) -> bool {
     is_number(first) && first.len() <= 3 && parts.all(|part| is_number(part) || part == "x")
 }
 
-/// What is newer comes later: what is being made, numbers, and what is called the latest.
+/// Ranks versions: development versions first, then numbers, then the latest.
 fn rank(version: &str) -> (u8, Vec<u64>) {
     match version {
         "next" | "dev" | "devel" | "nightly" | "main" | "master" => (0, Vec::new()),

@@ -1,19 +1,19 @@
-//! Changes on their way to a store, in portions that it takes at once.
+//! Collects changes and writes them to a store in batches.
 
 use docent_index::{Change, Digest, Store, StoreError};
 
-/// Units that are written at once: a run that is killed loses no more than these.
+/// Units per write; a killed run loses at most these.
 pub(crate) const BATCH: usize = 20_000;
-/// The first ones are written sooner, so that whoever waits has something to find.
+/// Units of the first write, which is smaller so that waiting queries find something sooner.
 const FIRST_BATCH: usize = 2000;
 
-/// A source that was written: its collection, its path, and its digest unless it is gone.
+/// A written source: collection, path, and digest unless it was removed.
 pub(crate) type Written = (String, String, Option<Digest>);
 
-/// Changes that wait to be written.
+/// Changes waiting to be written.
 pub(crate) struct Batches<'a> {
     store: &'a dyn Store,
-    /// Units that may wait.
+    /// Maximum number of waiting units.
     most: usize,
     next: usize,
     waiting: Vec<Change>,
@@ -25,7 +25,7 @@ impl<'a> Batches<'a> {
         Self { store, most, next: FIRST_BATCH, waiting: Vec::new(), units: 0 }
     }
 
-    /// Adds a change, and writes when enough wait. `written` hears what the store has then.
+    /// Adds a change, and writes once enough are waiting. `written` is called with what was written.
     pub(crate) fn add(
         &mut self,
         change: Change,
@@ -38,7 +38,7 @@ impl<'a> Batches<'a> {
         if self.units >= self.most.min(self.next) { self.write(written) } else { Ok(()) }
     }
 
-    /// Writes whatever waits.
+    /// Writes all waiting changes.
     pub(crate) fn write(
         &mut self,
         written: &mut dyn FnMut(Vec<Written>),

@@ -1,4 +1,4 @@
-//! Keeps an index in step for as long as somebody wants it.
+//! Keeps an index up to date until stopped.
 
 use super::{
     Callbacks, Report,
@@ -17,19 +17,19 @@ use std::{
     time::Duration,
 };
 
-/// How often it is asked whether to stop while nothing changes.
+/// How often to check for a stop while nothing changes.
 const LOOK_UP: Duration = Duration::from_millis(100);
-/// Where more changed at once, everything is looked at: somebody switched a branch, or unpacked an archive.
+/// More changes than this at once cause a full scan: a branch switch, or an unpacked archive.
 const MANY: usize = 500;
-/// More paths don't wait one by one while a long run keeps the follower busy.
+/// Maximum number of pending paths; beyond it, the next run is a full scan.
 const MOST_WAITING: usize = 10_000;
-/// Files of rules: what they say changes what belongs to the index.
+/// Ignore files; a change to one affects which files are indexed.
 const RULES: [&str; 3] = [".gitignore", ".ignore", OWN_RULES];
 
-/// Why an index is not kept in step any more.
+/// Why an index is no longer updated.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
-    /// Changes can't be heard.
+    /// Changes can't be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),
     /// The first run failed.
@@ -37,7 +37,7 @@ pub enum FollowError {
     Store(#[from] StoreError),
 }
 
-/// What changed and was not looked at yet. The watcher puts in, the follower takes out.
+/// Pending changes. The watcher adds them, the follower takes them.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     batch: Mutex<Batch>,
@@ -45,19 +45,19 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Adds to what is to be looked at.
+    /// Adds changes.
     pub(crate) fn add(&self, batch: Batch) {
         let mut waiting = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.paths.extend(batch.paths);
         waiting.lost |= batch.lost || waiting.paths.len() > MOST_WAITING;
         if waiting.lost {
-            // Everything is looked at then, so that no list is needed.
+            // A full scan follows, so the list is not needed.
             waiting.paths.clear();
         }
         self.more.notify_one();
     }
 
-    /// Everything that waits; `None` when it is time to stop.
+    /// Takes all pending changes; waits for some. `None` when stopped.
     pub(crate) fn take(&self, stopped: &dyn Fn() -> bool) -> Option<Batch> {
         let mut waiting = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -73,10 +73,10 @@ impl Pending {
     }
 }
 
-/// Brings a store in step with the files, and again whenever they change, until it is told to stop.
+/// Updates a store from the files, and again whenever they change, until stopped.
 ///
-/// `synced` hears of the first run and of every one that changed something or failed: what failed is tried again with
-/// the next change.
+/// `synced` is called after the first run and after every run that changed something or failed; a failed run is retried
+/// after the next change.
 pub fn follow(
     roots: &Roots,
     store: &dyn Store,
@@ -94,20 +94,20 @@ pub fn follow(
     follower.run(|_| {}, synced)
 }
 
-/// Who follows what.
+/// Follows the files of the roots.
 pub(super) struct Follower<'a> {
     pub(super) roots: &'a Roots,
     pub(super) store: &'a dyn Store,
     pub(super) callbacks: Callbacks<'a>,
     pub(super) pending: Arc<Pending>,
-    /// Files that somebody asked for by name.
+    /// Files requested by name.
     pub(super) wanted: &'a dyn Fn() -> Wanted,
-    /// Hears whether changes are heard from now on.
+    /// Called with whether changes are watched from now on.
     pub(super) listening: &'a dyn Fn(bool),
 }
 
 impl Follower<'_> {
-    /// Goes on until it is told to stop. `heard` is told of changes at once, on a thread of its own.
+    /// Runs until stopped. `heard` is called immediately for each batch of changes, on its own thread.
     pub(super) fn run(
         &self,
         heard: impl Fn(&Batch) + Send + 'static,
@@ -118,7 +118,7 @@ impl Follower<'_> {
             heard(&batch);
             pending.add(batch);
         });
-        // Listening comes first: what changes during the first run is then heard of.
+        // Watch first, so that changes during the first run are noticed.
         let listener = watch.and_then(|watch| {
             let mut listener = Listener { roots: self.roots, watch, watched: BTreeSet::new() };
             listener.all(self.callbacks.stopped).map(|()| listener)
@@ -126,7 +126,7 @@ impl Follower<'_> {
         (self.listening)(listener.is_ok());
         let mut keeper = Keeper::new(self.roots, self.store);
         synced(Ok(keeper.all(&(self.wanted)(), self.callbacks)?));
-        // An index that can't be kept in step is still one.
+        // An index that can't be updated is still usable.
         let mut listener = listener?;
         let mut failed = false;
         while let Some(batch) = self.pending.take(self.callbacks.stopped) {
@@ -161,7 +161,7 @@ impl Follower<'_> {
         if fresh == 0 {
             return Ok(report);
         }
-        // What was put into a new folder before anybody listened there is found by a second look.
+        // A second scan finds files added to a new folder before it was watched.
         let (again, _) = keeper.some(&places, &(self.wanted)(), self.callbacks)?;
         Ok(Report {
             changed: report.changed + again.changed,
@@ -179,7 +179,7 @@ fn is_large(batch: &Batch) -> bool {
     batch.paths.len() > MANY || batch.paths.iter().any(is_rule)
 }
 
-/// Listens to folders.
+/// Watches folders.
 struct Listener<'a> {
     roots: &'a Roots,
     watch: Watch,
@@ -187,7 +187,7 @@ struct Listener<'a> {
 }
 
 impl Listener<'_> {
-    /// A folder that was removed and made again is another folder, under the same name.
+    /// Forgets removed folders: one that is created again is a different folder.
     fn forget(&mut self, batch: &Batch) {
         let gone = |folder: &PathBuf| batch.lost || batch.paths.contains(folder);
         let gone: Vec<PathBuf> =
@@ -198,7 +198,7 @@ impl Listener<'_> {
         }
     }
 
-    /// Listens to every folder that there is now, and to no other.
+    /// Watches exactly the folders that exist now.
     #[expect(clippy::disallowed_methods, reason = "a root's handle outlives the root's own path")]
     fn all(&mut self, stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), WatchError> {
         let survey = Survey::whole(self.roots, &Wanted::default(), stopped);
@@ -209,7 +209,7 @@ impl Listener<'_> {
         }
         for folder in &there {
             match self.watch.add(folder) {
-                // It went away since the walk, and whoever is above it hears of that.
+                // It was removed since the walk; the watch on its parent reports that.
                 Err(_) if !folder.exists() => {}
                 added => added?,
             }
@@ -218,7 +218,7 @@ impl Listener<'_> {
         Ok(())
     }
 
-    /// Listens to one more; says whether it is a new one.
+    /// Watches one more folder; returns whether it is new.
     fn add(&mut self, folder: &Place) -> bool {
         let path = self.roots.absolute(folder);
         let fresh = !self.watched.contains(&path) && self.watch.add(&path).is_ok();

@@ -1,4 +1,4 @@
-//! Writes what is new, different or gone, in portions that a store takes at once.
+//! Writes new, changed and removed files to the store, in batches.
 
 use super::{
     Callbacks, Report,
@@ -16,23 +16,23 @@ use std::{
     time::Instant,
 };
 
-/// Files that are read at once, between two looks at whether to go on.
+/// Files read in parallel between two checks for a stop.
 pub(super) const AT_ONCE: usize = 256;
 
-/// Keeps one store in step with the files, and what the store has in mind.
+/// Updates a store from the files, and remembers what the store contains.
 #[derive(Debug)]
 pub(super) struct Keeper<'a> {
     roots: &'a Roots,
     store: &'a dyn Store,
     known: Known,
     most: usize,
-    /// What can't be read, as far as every file was looked at.
+    /// Problems of the last full scan.
     problems: Vec<Problem>,
-    /// What was left out when every file was last looked at.
+    /// Files excluded in the last full scan.
     left_out: LeftOut,
 }
 
-/// What is to be done in one go.
+/// Input of one run.
 struct Work {
     survey: Survey,
     gone: Vec<Change>,
@@ -57,7 +57,7 @@ impl<'a> Keeper<'a> {
         Self { most, ..self }
     }
 
-    /// Looks at every file.
+    /// Scans every file.
     pub(super) fn all(
         &mut self,
         wanted: &Wanted,
@@ -70,14 +70,14 @@ impl<'a> Keeper<'a> {
         );
         let (repairs, known) = known?;
         self.known = known;
-        // A walk that was cut short does not tell what is gone.
+        // An incomplete walk does not show which files were removed.
         let gone = if survey.stopped { Vec::new() } else { self.known.gone(&survey.files) };
         let report = self.run(Work { survey, gone, repairs, start }, callbacks)?;
         (self.problems, self.left_out) = (report.problems.clone(), report.left_out);
         Ok(report)
     }
 
-    /// Looks at these places, and at what lies under them. Gives the folders among them as well. The report lists the problems
+    /// Scans these places and everything under them. Also returns the folders among them. The report lists the problems
     /// of all files.
     pub(super) fn some(
         &mut self,
@@ -106,7 +106,7 @@ impl<'a> Keeper<'a> {
         let folders = std::mem::take(&mut survey.folders);
         let work = Work { survey, gone, repairs: Repairs::default(), start };
         let mut report = self.run(work, callbacks)?;
-        // The others are as they were.
+        // Problems of other files are unchanged.
         let checked: HashSet<PathBuf> =
             places.iter().map(|place| self.roots.name(place).into()).collect();
         let is_checked = |path: &str| Path::new(path).ancestors().any(|at| checked.contains(at));
@@ -162,7 +162,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// What a run came to.
+/// Counts of one run.
 #[derive(Default)]
 struct Tally {
     changed: usize,
@@ -185,7 +185,7 @@ impl Tally {
             Ok(Read::LeftOut(reason)) => self.left_out.count(reason),
             Err(problem) => self.problems.push(problem),
         }
-        // What can't be read any more must not be found as it once was.
+        // A file that became unreadable must not be found with its old content.
         self.removed += usize::from(was_there);
         was_there.then(|| file.removal())
     }

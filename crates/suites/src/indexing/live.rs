@@ -1,5 +1,5 @@
-//! The index of a running server: built in the background when it is first asked for, kept in step while files change,
-//! and asked by every tool that searches.
+//! The index of a running server: built in the background on first use, updated as files change, and shared by all
+//! search tools.
 
 use super::{
     Callbacks,
@@ -21,26 +21,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A question waits this long for an index that is being updated, and then answers from what is ready.
+/// How long a query waits for an index that is being updated before it uses what is ready.
 const PATIENCE: Duration = Duration::from_millis(1500);
-/// The same for an index that is built for the first time: until then hardly anything is ready.
+/// The same for the first build, when hardly anything is ready.
 const FIRST_BUILD_PATIENCE: Duration = Duration::from_secs(10);
-/// How often whoever waits looks whether nobody waits for it any more.
+/// How often a waiting call checks whether it was canceled.
 const LOOK_UP: Duration = Duration::from_millis(20);
 
-/// A store, and the model of its vectors.
+/// A store and the embedder of its vectors.
 #[derive(Debug, Clone)]
 pub struct Opened {
-    /// Where units are kept.
+    /// Store of the units.
     pub store: Arc<dyn Store>,
-    /// What questions are embedded with.
+    /// Embedder for queries.
     pub embedder: Arc<dyn Embedder>,
 }
 
-/// Opens the store when it is first needed.
+/// Opens the store on first use.
 pub type Opener = Arc<dyn Fn() -> Result<Opened, Box<dyn Error + Send + Sync>> + Send + Sync>;
 
-/// Opens the store once, for all who need it.
+/// Wraps an opener so that the store is opened only once.
 pub(crate) fn once(opener: Opener) -> Opener {
     let kept: Mutex<Option<Opened>> = Mutex::default();
     Arc::new(move || {
@@ -52,60 +52,60 @@ pub(crate) fn once(opener: Opener) -> Opener {
     })
 }
 
-/// How far the index is.
+/// Phase of the index.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Phase {
-    /// Nobody asked yet.
+    /// Not requested yet.
     Idle,
-    /// So many files of so many are done; nothing is known of files that changed or went since the last time.
+    /// Files done and total; files changed or removed since the last run are not known yet.
     Building(usize, usize),
-    /// As the files are, but for what is being written right now.
+    /// Up to date, except for changes being written right now.
     InStep,
-    /// It can't be kept.
+    /// Not available; holds the reason.
     Failed(String),
 }
 
-/// What listeners hear.
+/// Event for listeners.
 #[derive(Debug)]
 pub(crate) enum Heard<'a> {
-    /// Files or folders changed. The index does not know yet.
+    /// Files or folders changed; the index is not updated yet.
     Touched(&'a Batch),
-    /// The index is of another set of files.
+    /// The set of indexed files changed.
     Set,
 }
 
 type Listener = Box<dyn Fn(Heard<'_>) + Send + Sync>;
 
-/// What a search gave.
+/// Result of a search.
 #[derive(Debug)]
 pub(crate) struct Searched {
     pub(crate) answer: Answer,
     pub(crate) phase: Phase,
 }
 
-/// What an index is kept in step with.
+/// Source of the files of an index.
 pub(crate) trait Ground: Send + Sync + 'static {
-    /// What a run did.
+    /// Result of a run.
     type Report: Clone + Send + fmt::Debug;
-    /// Brings the store in step, and again whenever something changes, until it is told to stop.
+    /// Updates the store, and again after each change, until stopped.
     fn follow(&self, following: Following<'_, Self::Report>) -> Result<(), FollowError>;
-    /// Whether the index is of another set of files after a run.
+    /// Whether a run changed the set of indexed files.
     fn is_other_set(report: &Self::Report) -> bool;
 }
 
-/// What a ground needs to follow changes, and whom it tells.
+/// What an index source needs to follow changes and report them.
 pub(crate) struct Following<'a, R> {
-    /// Where units are kept.
+    /// Store of the units.
     pub(crate) store: &'a dyn Store,
-    /// How far it is, and whether to stop.
+    /// Reports progress and checks for a stop.
     pub(crate) callbacks: Callbacks<'a>,
-    /// What changed.
+    /// Pending changes.
     pub(crate) pending: Arc<Pending>,
-    /// Hears whether changes are heard from now on.
+    /// Called with whether changes are watched from now on.
     pub(crate) listening: &'a dyn Fn(bool),
-    /// Hears of changes at once, on a thread of its own.
+    /// Called immediately for each batch of changes, on its own thread.
     pub(crate) heard: Box<dyn Fn(&Batch) + Send>,
-    /// Hears of the first run, and of every one that changed something or failed.
+    /// Called after the first run, and after every run that changed something or failed.
     pub(crate) synced: &'a dyn Fn(Result<R, StoreError>),
 }
 
@@ -113,15 +113,15 @@ pub(crate) struct Following<'a, R> {
 struct State<R> {
     phase: Phase,
     opened: Option<Opened>,
-    /// Whether the store was empty when it was opened, and has not been filled yet.
+    /// Whether the store was empty when opened and is not filled yet.
     is_first_build: bool,
     report: Option<R>,
-    /// Whether changes are heard; `None` until that is known.
+    /// Whether changes are watched; `None` until that is known.
     listening: Option<bool>,
 }
 
 /// The index of a running server.
-#[expect(private_bounds, reason = "only this crate has grounds")]
+#[expect(private_bounds, reason = "only this crate has index sources")]
 pub struct Live<G: Ground = Project> {
     pub(super) ground: Arc<G>,
     opener: Opener,
@@ -145,9 +145,9 @@ impl<G: Ground> Drop for Live<G> {
     }
 }
 
-#[expect(private_bounds, reason = "only this crate has grounds")]
+#[expect(private_bounds, reason = "only this crate has index sources")]
 impl<G: Ground> Live<G> {
-    /// An index of this ground. Nothing is opened or read until somebody asks.
+    /// Creates an index of this source. Opens and reads nothing until first use.
     pub(crate) fn on(ground: G, opener: Opener) -> Arc<Self> {
         let state = State {
             phase: Phase::Idle,
@@ -168,12 +168,12 @@ impl<G: Ground> Live<G> {
         })
     }
 
-    /// What it is an index of.
+    /// The source of the index.
     pub(crate) fn ground(&self) -> &G {
         &self.ground
     }
 
-    /// Tells somebody of every change from now on.
+    /// Adds a listener for changes.
     pub(crate) fn listen(&self, listener: Listener) {
         self.listeners.write().unwrap_or_else(PoisonError::into_inner).push(listener);
     }
@@ -194,7 +194,7 @@ impl<G: Ground> Live<G> {
         }
     }
 
-    /// Starts to build the index, unless that was done.
+    /// Starts building the index, once.
     pub(crate) fn start(self: &Arc<Self>) {
         self.started.get_or_init(|| {
             self.state().phase = Phase::Building(0, 0);
@@ -204,13 +204,13 @@ impl<G: Ground> Live<G> {
                 .name("docent-index".into())
                 .spawn(move || keep(&live, &ended));
             if let Err(error) = spawned {
-                self.fail(format!("no thread to build the index: {error}"));
+                self.fail(format!("cannot start the thread that builds the index: {error}"));
             }
         });
     }
 
     fn fail(&self, reason: String) {
-        tracing::warn!(%reason, "the index is not kept in step");
+        tracing::warn!(%reason, "the index is not being updated");
         let mut state = self.state();
         state.phase = Phase::Failed(reason);
         state.listening = Some(false);
@@ -223,7 +223,7 @@ impl<G: Ground> Live<G> {
             Ok(report) => {
                 let is_other_set = G::is_other_set(&report);
                 let mut state = self.state();
-                // The first run is announced in any case: the index can be asked from now on.
+                // Always announce the first run: the index can be queried from now on.
                 let set = is_other_set || state.report.is_none();
                 state.phase = Phase::InStep;
                 state.is_first_build = false;
@@ -231,7 +231,7 @@ impl<G: Ground> Live<G> {
                 set
             }
             Err(error) => {
-                tracing::warn!(%error, "the index was not brought in step; tried again with the next change");
+                tracing::warn!(%error, "cannot update the index; retrying after the next change");
                 false
             }
         };
@@ -241,7 +241,7 @@ impl<G: Ground> Live<G> {
         }
     }
 
-    /// Starts, and waits until changes are heard; `false` where they can't be.
+    /// Starts the index and waits until changes are watched; `false` if they can't be.
     pub(crate) fn listening(self: &Arc<Self>) -> bool {
         self.start();
         let end = Instant::now() + PATIENCE * 4;
@@ -253,22 +253,22 @@ impl<G: Ground> Live<G> {
         state.listening.unwrap_or(false)
     }
 
-    /// Whether changes are heard of at this moment.
+    /// Whether changes are being watched.
     pub(crate) fn is_listening(&self) -> bool {
         self.state().listening == Some(true)
     }
 
-    /// How far it is.
+    /// The current phase.
     pub(crate) fn phase(&self) -> Phase {
         self.state().phase.clone()
     }
 
-    /// What the last run did.
+    /// Report of the last run.
     pub(crate) fn report(&self) -> Option<G::Report> {
         self.state().report.clone()
     }
 
-    /// Waits until the index is built, or for as long as a question should wait.
+    /// Waits until the index is built, or for the maximum time a query may wait.
     pub(crate) fn ready(self: &Arc<Self>, context: &CallContext) -> Result<Phase, ToolError> {
         self.start();
         let begin = Instant::now();
@@ -289,7 +289,7 @@ impl<G: Ground> Live<G> {
                 context.progress(done as u64, Some(total as u64), message);
             }
             if let Some(stop) = context.stop() {
-                // Time may be up before anything is ready: whoever has something answers from it.
+                // Time may run out before anything is ready; answer from what there is.
                 return if opened && stop == Stop::Deadline {
                     Ok(state.phase.clone())
                 } else {
@@ -305,13 +305,13 @@ impl<G: Ground> Live<G> {
         let state = self.state();
         state.opened.clone().ok_or_else(|| match &state.phase {
             Phase::Failed(reason) => {
-                ToolError::failed(format!("The index can't be used: {reason}"))
+                ToolError::failed(format!("The index is unavailable: {reason}"))
             }
-            _ => ToolError::failed("The index is not open yet; ask again in a moment"),
+            _ => ToolError::failed("The index is not open yet; try again in a moment"),
         })
     }
 
-    /// The newest generation, as far as it is.
+    /// The newest generation and the current phase.
     pub(crate) fn view(
         self: &Arc<Self>,
         context: &CallContext,
@@ -321,7 +321,7 @@ impl<G: Ground> Live<G> {
         Ok((view, phase))
     }
 
-    /// What a collection is made of, as far as the index is; nothing where nobody asked for it yet.
+    /// The indexed sources of a collection; empty if the index was not requested yet.
     pub(crate) fn sources(
         self: &Arc<Self>,
         collection: &str,
@@ -333,19 +333,19 @@ impl<G: Ground> Live<G> {
         self.view(context)?.0.sources(collection).map_err(unusable)
     }
 
-    /// What it holds now, without waiting; `None` where nothing was opened yet.
+    /// The store's status, without waiting; `None` if it is not open yet.
     pub(crate) fn status(&self) -> Option<Status> {
         self.opened().ok()?.store.status().ok()
     }
 
-    /// Whether the index lacks one of these sources of a collection; `false` where that can't be known now.
+    /// Whether the index lacks one of these sources of a collection; `false` if unknown.
     pub(crate) fn lacks(&self, collection: &str, paths: &[String]) -> bool {
         let opened = self.opened().ok();
         let known = opened.and_then(|opened| opened.store.digests(collection).ok());
         known.is_some_and(|known| paths.iter().any(|path| !known.contains_key(path)))
     }
 
-    /// Answers a query from what is ready.
+    /// Runs a query on what is ready.
     pub(crate) fn search(
         self: &Arc<Self>,
         query: &Query,
@@ -360,13 +360,13 @@ impl<G: Ground> Live<G> {
         Ok(Searched { answer: answer.map_err(unusable)?, phase })
     }
 
-    /// Has everything looked at again, once it was started.
+    /// Requests a full scan, if the index was started.
     pub(crate) fn look_at_everything(&self) {
         self.pending.add(Batch { lost: true, ..Batch::default() });
     }
 
-    /// Has what changed looked at again, and waits a moment for it. A client that has many calls waiting for that does
-    /// not wait with another one: its answer says which files have changed.
+    /// Requests an update of changed files and waits a moment for it. A client with many calls waiting does not wait
+    /// with another one: its answer says which files have changed.
     pub(crate) fn look_again(&self, batch: Batch, generation: u64, context: &CallContext) {
         self.pending.add(batch);
         let Some(_slot) = context.index_slot() else { return };
@@ -379,10 +379,11 @@ impl<G: Ground> Live<G> {
 }
 
 fn unusable(error: StoreError) -> ToolError {
-    Failure::new(FailureKind::Database, "The index can't be used").caused_by(error).into()
+    Failure::new(FailureKind::Database, "The index is unavailable").caused_by(error).into()
 }
 
-/// Builds the index and follows the files until nobody wants it any more. Holds on to nothing that would keep it alive.
+/// Builds the index and follows the files until the index is dropped. Holds only a weak reference, so as not to keep it
+/// alive.
 fn keep<G: Ground>(live: &Weak<Live<G>>, ended: &AtomicBool) {
     let Some(strong) = live.upgrade() else { return };
     let opened = match (strong.opener)() {
@@ -396,7 +397,7 @@ fn keep<G: Ground>(live: &Weak<Live<G>>, ended: &AtomicBool) {
     }
     let (ground, pending) = (Arc::clone(&strong.ground), Arc::clone(&strong.pending));
     drop(strong);
-    // Questions are answered on the pool that all share, and must not wait for files to be parsed.
+    // Queries run on the shared pool and must not wait for files to be parsed.
     let own = ThreadPoolBuilder::new().use_current_thread();
     let _pool = own.thread_name(|thread| format!("docent-index-{thread}")).build();
     let stopped = || ended.load(Ordering::Relaxed);

@@ -1,7 +1,7 @@
-//! Brings the search index in step with the files of the roots.
+//! Updates the search index from the files of the roots.
 //!
-//! Owns which files are read for it, how a change to one is told, and in which portions the store gets them. Files are
-//! reached through [`crate::files`] alone; what the store does with units is not known here.
+//! Owns which files are indexed, how changes are detected, and in which batches they are written. Accesses files only
+//! through [`crate::files`]; knows nothing of what the store does with units.
 
 mod batches;
 mod follow;
@@ -31,17 +31,17 @@ use serde::Serialize;
 use std::time::Duration;
 use survey::{File, Known, Seen, Survey, Wanted};
 
-/// The collection of what source code defines.
+/// Collection of definitions in source code.
 pub const CODE: &str = "code";
-/// The collection of what documents say.
+/// Collection of sections of documents.
 pub const DOCS: &str = "docs";
 
-/// How whoever waits takes part.
+/// Callbacks of a run.
 #[derive(Clone, Copy)]
 pub struct Callbacks<'a> {
-    /// Hears how many files are done, and of how many.
+    /// Called with the number of files done and the total.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
-    /// Says whether to stop. What is written by then stays.
+    /// Returns whether to stop. Files written so far are kept.
     pub stopped: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -52,54 +52,54 @@ impl std::fmt::Debug for Callbacks<'_> {
 }
 
 impl Default for Callbacks<'_> {
-    /// Nobody listens, and nothing stops it.
+    /// No progress reports, and no stop.
     fn default() -> Self {
         Self { progress: &|_, _| {}, stopped: &|| false }
     }
 }
 
-/// What was done.
+/// Result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Files that the index is made of.
+    /// Number of files in the index.
     pub files: usize,
-    /// Those that were new or different, and were written.
+    /// Number of new or changed files written.
     pub changed: usize,
-    /// Those of them that were not in the index before.
+    /// How many of those were new.
     pub added: usize,
-    /// Files that are no longer in the index.
+    /// Number of files removed from the index.
     pub removed: usize,
-    /// Units that can be found now.
+    /// Number of units in the index now.
     pub units: u64,
-    /// The generation that holds them.
+    /// Generation of the index after the run.
     pub generation: u64,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Whether it was stopped before the end: the next run goes on from there.
+    /// Whether it was stopped early; the next run continues from there.
     pub stopped: bool,
-    /// Why the whole index was made anew, where it was.
+    /// Why the whole index was rebuilt, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuilt: Option<String>,
-    /// The model whose vectors were made anew with another one, where they were.
+    /// Previous embedding model, if all vectors were recomputed with another one.
     #[serde(rename = "embeddedAnew", skip_serializing_if = "Option::is_none")]
     pub embedded_anew: Option<String>,
-    /// Files that don't belong into an index, by reason.
+    /// Number of excluded files, by reason.
     pub left_out: LeftOut,
-    /// What can't be read, and is not in the index.
+    /// Unreadable files, which are not in the index.
     pub problems: Vec<Problem>,
 }
 
-/// How far an index is behind the files.
+/// How outdated an index is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Behind {
-    /// Files that are new or different.
+    /// Number of new or changed files.
     pub changed: usize,
-    /// Files that are gone, or can't be read any more.
+    /// Number of files removed or no longer readable.
     pub removed: usize,
 }
 
-/// Brings a store in step with the files. Only what changed is parsed and written.
+/// Updates a store from the files. Parses and writes only changed files.
 pub fn sync(
     roots: &Roots,
     store: &dyn Store,
@@ -108,7 +108,7 @@ pub fn sync(
     Keeper::new(roots, store).all(&Wanted::default(), callbacks)
 }
 
-/// Tells how far a store is behind the files, and leaves it as it is.
+/// Measures how outdated a store is, without writing to it.
 pub fn behind(
     roots: &Roots,
     store: &dyn Store,
@@ -131,7 +131,7 @@ pub fn behind(
     Ok(add(gone, survey.files.par_iter().map(unlike).reduce(Behind::default, add)))
 }
 
-/// To the millisecond: nobody wants to read more.
+/// Seconds, rounded to milliseconds.
 #[expect(clippy::cast_precision_loss, reason = "a run takes less than a thousand years")]
 pub(crate) fn rounded(time: Duration) -> f64 {
     time.as_millis() as f64 / 1000.0

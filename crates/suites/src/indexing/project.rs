@@ -1,4 +1,4 @@
-//! The files of the roots as the ground of an index: code, and the documents beside it.
+//! The files of the roots as an index source: code and documents.
 
 use super::{
     CODE, Phase, Report,
@@ -14,7 +14,7 @@ use docent_syntax::Language;
 use docent_tool::CallContext;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What the roots hold, and what was asked for by name.
+/// The roots, and files requested by name.
 #[derive(Debug)]
 pub struct Project {
     roots: Roots,
@@ -38,13 +38,13 @@ impl Ground for Project {
 }
 
 impl Live<Project> {
-    /// An index of these roots. Nothing is opened or read until somebody asks.
+    /// Creates an index of these roots. Opens and reads nothing until first use.
     pub fn new(roots: Roots, opener: Opener) -> Arc<Self> {
         Self::on(Project { roots, wanted: RwLock::default() }, opener)
     }
 
-    /// Adds files that were asked for by name, whatever the project ignores. Waits a moment for those that an index in
-    /// step lacks, so that the next query finds them.
+    /// Adds files requested by name, even if the project ignores them. Waits a moment if an up-to-date index lacks them,
+    /// so that the next query finds them.
     pub(crate) fn want(
         &self,
         files: impl IntoIterator<Item = (Place, Language)>,
@@ -70,18 +70,18 @@ impl Live<Project> {
         }
     }
 
-    /// The paths of the source files that belong into the index, whether it has been built or not.
+    /// Paths of the source files that belong in the index, whether it is built or not.
     pub(crate) fn code_files(&self, stopped: &(dyn Fn() -> bool + Sync)) -> Vec<String> {
         let wanted = self.ground.wanted.read().unwrap_or_else(PoisonError::into_inner).clone();
         survey::code_files(&self.ground.roots, &wanted, stopped)
     }
 
-    /// As which language a file was asked for.
+    /// The language a file was requested with.
     pub(crate) fn wanted(&self, place: &Place) -> Option<Language> {
         self.ground.wanted.read().unwrap_or_else(PoisonError::into_inner).get(place).copied()
     }
 
-    /// Has these files looked at again, and waits a moment for it.
+    /// Requests an update of these files and waits a moment for it.
     pub(crate) fn refresh(
         &self,
         places: impl IntoIterator<Item = Place>,

@@ -1,4 +1,4 @@
-//! What there is to index: the files that can be read as units, and what the store knows of them.
+//! Finds the files to index and compares them with the store.
 
 use super::{
     CODE, DOCS,
@@ -15,10 +15,10 @@ use docent_prose::{Format, Unreadable};
 use docent_syntax::Language;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Goes up whenever the same text gives other units than before, so that every file is read anew.
+/// Increment when the same text yields different units, so that every file is reindexed.
 const UNITS_VERSION: &[u8] = b"2";
 
-/// How a file becomes units.
+/// How to convert a file into units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
     Code(Language),
@@ -26,7 +26,7 @@ enum Reader {
 }
 
 impl Reader {
-    /// Documents are prose first, whatever outline they have.
+    /// Prose takes precedence for documents that also have an outline.
     fn of(path: &str) -> Option<Self> {
         let code = || Language::of(path).filter(|one| one.settings().searched).map(Self::Code);
         Format::of(path).map(Self::Prose).or_else(code)
@@ -54,28 +54,28 @@ impl Reader {
     }
 }
 
-/// A file that belongs into the index.
+/// A file to index.
 #[derive(Debug)]
 pub(super) struct File {
     place: Place,
-    /// As answers name it.
+    /// Path as shown in answers.
     path: String,
     reader: Reader,
-    /// Whether somebody asked for this very file, so that nothing leaves it out.
+    /// Whether the file was requested by name, so that no rule excludes it.
     wanted: bool,
 }
 
-/// What a look at a file tells.
+/// Result of comparing a file with the store.
 pub(super) enum Seen {
-    /// The store has it as it is.
+    /// Unchanged in the store.
     Same,
-    /// The store has nothing of it, or something else.
+    /// Missing from the store, or different.
     Changed { bytes: Vec<u8>, digest: Digest },
-    /// It does not belong there.
+    /// Excluded from the index.
     LeftOut(Reason),
 }
 
-/// What reading a file gave.
+/// Result of reading a file.
 pub(super) enum Read {
     Same,
     Changed(Source),
@@ -83,7 +83,7 @@ pub(super) enum Read {
 }
 
 impl File {
-    /// Reads the file, and holds it against what the store knows.
+    /// Reads the file and compares it with the store.
     pub(super) fn look(&self, roots: &Roots, known: &Known) -> Result<Seen, Problem> {
         let problem = |reason: String| Problem { path: self.path.clone(), reason };
         let read = roots.read(&self.place, self.reader.largest());
@@ -102,7 +102,7 @@ impl File {
             }
         };
         if is_text && memchr::memchr(0, &bytes).is_some() {
-            return Err(problem("not text: it holds NUL bytes".into()));
+            return Err(problem("not text: it contains NUL bytes".into()));
         }
         match left_out::by_text(&bytes).filter(|_| is_code && !self.wanted) {
             Some(reason) => Ok(Seen::LeftOut(reason)),
@@ -114,7 +114,7 @@ impl File {
         Digest::of(&[bytes, self.reader.name().as_bytes(), UNITS_VERSION])
     }
 
-    /// The file as the store wants it.
+    /// Converts the file into a source for the store.
     pub(super) fn read(&self, roots: &Roots, known: &Known) -> Result<Read, Problem> {
         let (bytes, digest) = match self.look(roots, known)? {
             Seen::Same => return Ok(Read::Same),
@@ -132,7 +132,7 @@ impl File {
                 (Genre::Code, units)
             }
             Reader::Prose(_) => match prose_units(&self.path, &bytes) {
-                // An empty file says nothing, and nothing is wrong with that in a project.
+                // An empty file has no units, and is not a problem.
                 Some(Err(error)) if error != Unreadable::Empty => {
                     return Err(Problem { path: self.path.clone(), reason: error.to_string() });
                 }
@@ -143,13 +143,13 @@ impl File {
         Ok(Read::Changed(Source { collection, path, genre, digest, units }))
     }
 
-    /// Takes the file out of the store.
+    /// Removes the file from the store.
     pub(super) fn removal(&self) -> Change {
         removal(self.reader.collection(), &self.path)
     }
 }
 
-/// The digest that a file has in the store if it is as it was when it was indexed; `None` where it can't be read.
+/// The current digest of a file, to compare with the store; `None` if it can't be read.
 pub(crate) fn digest_now(roots: &Roots, path: &str, language: Option<Language>) -> Option<Digest> {
     let place = roots.parse(path).ok()?;
     let reader = language.map(Reader::Code).or_else(|| Reader::of(path))?;
@@ -158,7 +158,7 @@ pub(crate) fn digest_now(roots: &Roots, path: &str, language: Option<Language>) 
     Some(file.digest(&bytes))
 }
 
-/// The source files that belong into the index, by their paths. Lists them without reading any.
+/// Paths of the source files that belong in the index. Reads no file.
 pub(super) fn code_files(
     roots: &Roots,
     wanted: &Wanted,
@@ -172,7 +172,7 @@ fn removal(collection: &str, path: &str) -> Change {
     Change::Remove { collection: collection.to_owned(), path: path.to_owned() }
 }
 
-/// What the store has, by collection and path.
+/// Digests in the store, by collection and path.
 #[derive(Debug, Default)]
 pub(super) struct Known(BTreeMap<&'static str, BTreeMap<String, Digest>>);
 
@@ -186,7 +186,7 @@ impl Known {
         self.0.get(file.reader.collection())?.get(&file.path).copied()
     }
 
-    /// Takes out whatever is not among these files.
+    /// Removes everything that is not among these files.
     pub(super) fn gone(&self, files: &[File]) -> Vec<Change> {
         let named = |file: &File| (file.reader.collection(), file.path.clone());
         let there: HashSet<(&str, String)> = files.iter().map(named).collect();
@@ -197,7 +197,7 @@ impl Known {
         gone.map(|(collection, path)| removal(collection, &path)).collect()
     }
 
-    /// Takes out what these places, or what lies under them, had in the store and have no more.
+    /// Removes what the store has at or under these places and is not among these files.
     pub(super) fn gone_but(
         &self,
         roots: &Roots,
@@ -212,7 +212,7 @@ impl Known {
         gone.map(|(collection, path)| removal(collection, &path)).collect()
     }
 
-    /// A file, and what lies under a folder, of that name.
+    /// The file with this path, or the files under the folder with this path.
     fn under(&self, path: &str) -> Vec<(&'static str, String)> {
         let folder = format!("{path}/");
         let mut all = Vec::new();
@@ -225,7 +225,7 @@ impl Known {
         all
     }
 
-    /// Keeps in mind what was written.
+    /// Records what was written.
     pub(super) fn apply(&mut self, written: Vec<Written>) {
         for (collection, path, digest) in written {
             let Some(known) = self.0.get_mut(collection.as_str()) else { continue };
@@ -237,26 +237,26 @@ impl Known {
     }
 }
 
-/// What lies in the roots.
+/// Result of walking the roots.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    /// The files to index, root by root in order.
+    /// Files to index, by root, in order.
     pub(super) files: Vec<File>,
-    /// The folders that they lie in.
+    /// Folders that contain them.
     pub(super) folders: Vec<Place>,
-    /// Files that were left out by their names.
+    /// Files excluded by name.
     pub(super) left_out: LeftOut,
-    /// What could not be looked at.
+    /// Unreadable entries.
     pub(super) problems: Vec<Problem>,
-    /// Whether there may be more.
+    /// Whether the walk was stopped early.
     pub(super) stopped: bool,
 }
 
-/// Files that were asked for by name and would be left out otherwise, with their languages.
+/// Files requested by name that would otherwise be excluded, with their languages.
 pub(crate) type Wanted = BTreeMap<Place, Language>;
 
 impl Survey {
-    /// Every file of every root, each once, however the roots lie in each other.
+    /// Every file of every root, once, even if roots are nested.
     pub(super) fn whole(
         roots: &Roots,
         wanted: &Wanted,
@@ -272,7 +272,7 @@ impl Survey {
         survey
     }
 
-    /// Adds what lies under a folder.
+    /// Adds the files under a folder.
     pub(super) fn walk(
         &mut self,
         roots: &Roots,
@@ -293,14 +293,14 @@ impl Survey {
         }
     }
 
-    /// Adds a problem. Wherever a walk begins, its problems are named from the root on.
+    /// Adds a problem, with its path relative to the root.
     fn note(&mut self, roots: &Roots, top: &Place, problem: Problem) {
         let place = Place::top(top.root()).join(&problem.path);
         let path = place.map_or(problem.path, |place| roots.name(&place));
         self.problems.push(Problem { path, reason: problem.reason });
     }
 
-    /// Of these places in one folder, adds those that the project shows; what lies in new folders as well.
+    /// Adds those of these places in one folder that are not ignored, and the contents of new folders.
     pub(super) fn some(
         &mut self,
         roots: &Roots,
@@ -328,7 +328,7 @@ impl Survey {
         }
     }
 
-    /// Adds the files that were asked for by name.
+    /// Adds the files requested by name.
     pub(super) fn want(&mut self, roots: &Roots, wanted: &Wanted) {
         for (place, language) in wanted {
             let file = roots.kind(place).is_ok_and(|kind| kind == Kind::File);
@@ -341,7 +341,7 @@ impl Survey {
     }
 
     fn take(&mut self, roots: &Roots, entry: Entry, wanted: &Wanted) {
-        // The innermost root has the file.
+        // A file belongs to the innermost root.
         let nested = roots.paths().count() > 1;
         if nested && roots.locate(&roots.absolute(&entry.place)).as_ref() != Some(&entry.place) {
             return;

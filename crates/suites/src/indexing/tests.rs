@@ -126,7 +126,7 @@ fn a_file_that_cannot_be_read_is_a_problem_and_not_a_failure() {
     world.write("one/b.py", vec![b'#'; (2 << 20) + 1]);
     let report = world.check([2, 0, 2, 1]);
     let said: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
-    assert_eq!(said, ["a.py: not text: it holds NUL bytes"]);
+    assert_eq!(said, ["a.py: not text: it contains NUL bytes"]);
     assert_eq!(report.left_out, LeftOut { too_large: 1, ..LeftOut::default() });
     assert_eq!(world.known(), ["c.md"]);
     let report = world.check([2, 0, 0, 1]);

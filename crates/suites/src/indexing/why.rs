@@ -1,28 +1,28 @@
-//! Why the index found something, as answers tell it.
+//! Explains scores in answers.
 
 use docent_index::Hit;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a score is made of.
+/// How a score was computed.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Why {
-    /// The share of the question's words that it has, 0 to 1.
+    /// Share of the query's words that match, 0 to 1.
     pub words: f64,
-    /// How close its meaning is, up to 1.
+    /// Similarity of meaning, up to 1.
     pub meaning: f64,
-    /// The question's words that it has.
+    /// Words of the query that match.
     pub matched: Vec<Word>,
 }
 
-/// A word of the question.
+/// A matching word of the query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Word {
-    /// Without its ending.
+    /// The word, without its ending.
     pub word: String,
-    /// Where it stands: name, path, signature, doc or body.
+    /// Fields that contain it: name, path, signature, doc or body.
     pub fields: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl Why {
     }
 }
 
-/// A score with as many digits as mean something.
+/// Rounds a score to its significant digits.
 pub(crate) fn score(number: f32) -> f64 {
     (f64::from(number) * 10_000.0).round() / 10_000.0
 }

@@ -131,7 +131,7 @@ async fn the_state_of_the_index_is_told() {
         got["leftOut"],
         json!({"vendored": 1, "generated": 1, "minified": 1, "tooLarge": 1})
     );
-    assert_eq!(got["problems"], json!(["src/binary.ts: not text: it holds NUL bytes"]));
+    assert_eq!(got["problems"], json!(["src/binary.ts: not text: it contains NUL bytes"]));
     assert_eq!((&got["kinds"]["function"], &got["documents"]), (&json!(4), &json!(1)));
 }
 
