@@ -1,4 +1,4 @@
-// Chromium with traps: whatever a page does that no inspector may do is written down, and `unhurt` fails on it.
+// Chromium with traps: records everything that the page must not do, and `unhurt` fails on it.
 
 import {existsSync} from 'node:fs'
 import {createRequire} from 'node:module'
@@ -12,14 +12,14 @@ const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-ru
 
 export function findChromium() {
   const given = process.env.CHROMIUM
-  if (given && !existsSync(given)) throw new Error(`CHROMIUM names ${given}, which is no file`)
+  if (given && !existsSync(given)) throw new Error(`CHROMIUM names ${given}, which is not a file`)
   const found = given || PLACES.find(existsSync)
-  if (!found) throw new Error('there is no Chromium: install Debian\'s package `chromium`, or name one in CHROMIUM')
+  if (!found) throw new Error('Chromium not found: install the Debian package `chromium`, or set CHROMIUM')
   return found
 }
 
 export class Browser {
-  // Every name but loopback leads to a port of ours, so that what leaves the page is seen for certain.
+  // Every name except loopback resolves to our own port, so that any request that leaves the page is seen.
   static async launch(modules) {
     const self = new Browser()
     self.modules = modules
@@ -46,7 +46,7 @@ export class Browser {
     this.trap.close()
   }
 
-  // A page on an address of the inspector, with a storage of its own.
+  // A page on an inspector URL, with its own storage.
   async open(address, {theme = 'dark', width = 1280, height = 800, hash = '', ...more} = {}) {
     const context = await this.chromium.newContext({colorScheme: theme, viewport: {width, height}, reducedMotion: 'reduce',
       acceptDownloads: true, permissions: ['clipboard-read', 'clipboard-write'], ...more})
@@ -89,11 +89,11 @@ class Watched {
     Object.assign(this, {browser, context, page, seen, address})
   }
 
-  // Fails when anything that a server said was more than text.
+  // Fails if anything a server sent became more than text.
   unhurt({frames = false, console = true} = {}) {
     const {seen, browser} = this
     const left = browser.reached.filter((bytes) => bytes.includes('pwned'))
-    // A frame that tries to leave is refused by the page's own policy, which tells it.
+    // A frame that tries to navigate away is blocked by the page's own policy, which reports it.
     const violations = seen.violations.filter((what) => !(frames && what.startsWith('frame-src')))
     const allowed = frames ? /Refused|violates|sandbox|Permissions policy/i : /Refused|violates|sandbox/i
     const lost = console ? seen.console.filter((line) => !line.includes('pwned.invalid') && !allowed.test(line)) : []
@@ -104,7 +104,7 @@ class Watched {
     hold(seen.pages === 1, `${seen.pages - 1} more pages were opened`)
   }
 
-  // To a place on the page, until its view is there.
+  // Navigates within the page and waits for the view.
   async go(hash) {
     const view = /^#\/(\w+)/.exec(hash)[1]
     await this.page.evaluate((to) => { location.hash = to }, hash)
@@ -112,18 +112,18 @@ class Watched {
     await this.page.locator('#view > h1').getByText(new RegExp(`^${view}$`, 'i')).waitFor({state: 'attached'})
   }
 
-  // Until the page has shaken hands with its target.
+  // Waits until the page has completed the handshake with its target.
   ready() {
     return this.page.locator('#bar').getByText('Ready', {exact: true}).waitFor({timeout: 30_000})
   }
 
-  // Until the connection has broken and is there again.
+  // Waits until the connection was lost and restored.
   async back() {
     await this.page.locator('#bar').getByText('Ready', {exact: true}).waitFor({state: 'detached'})
     await this.ready()
   }
 
-  // The dialog that is open, by its title.
+  // The open dialog, by its title.
   dialog(name) {
     return this.page.getByRole('dialog', {name})
   }

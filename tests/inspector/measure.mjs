@@ -1,5 +1,5 @@
-// Opens the inspector's page, and the official one's, on server-everything: how long it takes, how much is loaded, how much
-// memory stays. Prints `sample {…}` lines, which `cargo xtask bench inspector` makes tables of.
+// Opens docent's inspector and the official one on server-everything, and measures time, bytes loaded and
+// memory. Prints `sample {…}` lines, which `cargo xtask bench inspector` turns into tables.
 //
 //   node measure.mjs --docent PATH --modules DIR [--openings N] [--official SCRIPT]
 
@@ -13,7 +13,7 @@ import {until} from './report.mjs'
 const OURS = 'docent inspect'
 const OFFICIAL = 'official inspector'
 const VIEWS = ['tools', 'resources', 'prompts', 'search', 'repository', 'traffic', 'errors', 'health']
-// As many as the ring holds.
+// The capacity of the ring buffer.
 const MESSAGES = 10_000
 const AT_ONCE = 50
 const OFFICIAL_UP = /running at:\s+(http:\/\/\S+)/
@@ -25,7 +25,7 @@ function sample(section, measure, subject, value) {
   process.stdout.write(`sample ${JSON.stringify({section, measure, subject, value})}\n`)
 }
 
-// RSS and PSS of a process and all below it but the server that is inspected, in MB.
+// RSS and PSS of a process and its descendants except the inspected server, in MB.
 function memory(pid, left) {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((name) => {
     try {
@@ -41,20 +41,20 @@ function memory(pid, left) {
     for (const one of all) if (family.has(one.parent)) family.add(one.pid)
   }
   const sums = {rss: 0, pss: 0}
-  // Whoever only passes the server's command on has it among its words, but does not begin with an interpreter.
+  // A wrapper has the server's command among its arguments, but does not begin with an interpreter.
   const isServer = ({command}) => command.split('\0').slice(0, 2).some((word) => word.endsWith(left))
   for (const one of all.filter((some) => family.has(some.pid) && !isServer(some))) {
     try {
       const rollup = readFileSync(`/proc/${one.pid}/smaps_rollup`, 'utf8')
       for (const kind of ['rss', 'pss']) sums[kind] += Number(new RegExp(`^${kind}:\\s+(\\d+)`, 'im').exec(rollup)[1]) * 1024 / 1e6
     } catch {
-      // It has ended meanwhile.
+      // The process has exited.
     }
   }
   return sums
 }
 
-// Counts the bodies of all that a page loads, as they travel.
+// Sums the compressed body sizes of everything a page loads.
 function weigh(page) {
   const waiting = []
   page.on('requestfinished', (request) => waiting.push(request.sizes().then((sizes) => [request.url(), sizes.responseBodySize])))
@@ -98,7 +98,7 @@ function remember(subject, pid, left, when) {
   sample('Memory', `PSS, ${when} (MB)`, subject, pss)
 }
 
-// Says so much over the page's own line that the ring is full, payloads included.
+// Fills the ring buffer through the page's own socket, payloads included.
 async function fill(page) {
   await page.evaluate(async ([messages, atOnce]) => {
     const url = (path) => new URL(path, document.baseURI)
@@ -140,7 +140,7 @@ async function openOfficial(place, browser, script, first) {
   const weighed = weigh(page)
   const opened = performance.now()
   await page.goto(OFFICIAL_UP.exec(said)[1], {waitUntil: 'commit'})
-  // It wants to be told to connect, and which list to show.
+  // Connecting and choosing a list are manual steps there.
   await page.getByRole('switch').first().click({force: true})
   await page.getByText('Tools', {exact: true}).first().click()
   await page.getByText(/\becho\b/i).first().waitFor()

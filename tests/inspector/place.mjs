@@ -1,5 +1,5 @@
-// A folder with a home, a project and a configuration, and the docent processes that run in it. All of it ends with the
-// program: no process and no file stays.
+// A folder with a home, a project and a configuration, and the docent processes that run in it. Everything is
+// removed at exit: no process and no file remains.
 
 import {spawn} from 'node:child_process'
 import {mkdtempSync, mkdirSync, realpathSync, rmSync, writeFileSync} from 'node:fs'
@@ -13,7 +13,7 @@ const HERE = dirname(fileURLToPath(import.meta.url))
 const START_LIMIT = 60_000
 const ADDRESS = /http:\/\/(?:127\.0\.0\.1|localhost|\[::1\]):\d+\/inspector\/[^\s"']+/
 
-// What the fixture project holds: enough for search, analysis and documentation to have something to say.
+// The fixture project: enough content for search, analysis and documentation.
 const PROJECT = {
   'README.md': '# Fixture\n\nA small project. It keeps a [ledger](docs/ledger.md) of accounts.\n',
   'docs/ledger.md': '# Ledger\n\n## Posting\n\nA posting moves an amount from one account to another.\n\n'
@@ -44,7 +44,7 @@ export class Place {
     this.root = this.make('project')
     this.children = []
     for (const [name, text] of Object.entries(PROJECT)) this.write(join('project', name), text)
-    // What was installed may lie where no server is let.
+    // The sandbox may not allow the installation folders by default.
     const opened = [this.modules, dirname(this.modules), HERE, realpathSync(HERE), dirname(realpathSync(this.node)), this.folder]
     this.write('home/.config/docent/docent.toml', `[policy.sandbox]\nread = ${JSON.stringify([...new Set(opened)])}\n`)
   }
@@ -70,7 +70,7 @@ export class Place {
     return [this.node, join(HERE, 'servers', name), ...more]
   }
 
-  // A configuration with these servers, each a command line.
+  // A configuration with these servers, each given as a command line.
   configuration(servers, more = '') {
     const lines = [more, '[hub]', 'exposure = "direct"']
     for (const [name, [command, ...args]] of Object.entries(servers)) {
@@ -79,13 +79,13 @@ export class Place {
     return this.write('docent.toml', `${lines.join('\n')}\n`)
   }
 
-  // Nothing of the user's is read or written.
+  // Isolated from the user's files.
   environment() {
     const kept = Object.fromEntries(['PATH', 'LANG', 'TMPDIR'].filter((key) => process.env[key]).map((key) => [key, process.env[key]]))
     return {...kept, HOME: this.home, NO_COLOR: '1'}
   }
 
-  // Starts docent; ready when it has said where its inspector is.
+  // Starts docent and waits until it prints the inspector's URL.
   async start(args) {
     const child = spawn(this.docent, args, {cwd: this.root, env: this.environment(), stdio: ['ignore', 'pipe', 'pipe'], detached: true})
     this.children.push(child)
@@ -99,7 +99,7 @@ export class Place {
     return Object.assign(run, {address: address()})
   }
 
-  // `docent inspect` on a target, which is given as it is typed.
+  // `docent inspect` on a target, given as command-line arguments.
   inspect(...target) {
     return this.start(['inspect', '--no-open', ...target])
   }
@@ -111,7 +111,7 @@ export class Place {
     return Object.assign(run, {port: chosen, mcp: `http://127.0.0.1:${chosen}/mcp`})
   }
 
-  // Asks it to end, and waits.
+  // Asks it to exit, and waits.
   async stop(run) {
     run.child.kill('SIGTERM')
     const timer = setTimeout(() => kill(run.child), 8000)
@@ -125,12 +125,12 @@ export class Place {
   }
 }
 
-// The whole group, so that no server behind docent is left.
+// Kills the process group, so that no downstream server remains.
 function kill(child) {
   try {
     process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // It has ended.
+    // Already exited.
   }
 }
 
@@ -143,7 +143,7 @@ export function freePort() {
   })
 }
 
-// An MCP client over Streamable HTTP, for traffic of somebody who is not the page.
+// An MCP client over Streamable HTTP, for traffic from outside the page.
 export class Caller {
   constructor(url, name = 'caller') {
     Object.assign(this, {url, name, id: 0, session: undefined})

@@ -8,7 +8,7 @@ import {Report} from './report.mjs'
 import {World} from './world.mjs'
 
 const {values} = parseArgs({options: {docent: {type: 'string'}, modules: {type: 'string'}, only: {type: 'string'}}})
-if (!values.docent || !values.modules) throw new Error('--docent and --modules are needed')
+if (!values.docent || !values.modules) throw new Error('--docent and --modules are required')
 
 const report = new Report(values.only)
 const place = new Place(values)

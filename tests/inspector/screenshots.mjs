@@ -1,4 +1,4 @@
-// Pictures of each view on docent itself, in dark, in light and at the width of a phone, for people to look at:
+// Screenshots of each view on docent itself, in dark, in light and at phone width, for review:
 // `node screenshots.mjs --docent PATH --modules DIR --into DIR [--only WORD]`.
 
 import {writeFileSync} from 'node:fs'
@@ -17,7 +17,7 @@ const outcome = (page) => page.getByRole('status', {name: 'Outcome'})
 const options = (page) => page.getByRole('listbox').getByRole('option')
 const args = (value) => `?args=${encodeURIComponent(JSON.stringify(value))}`
 
-// Name, address, and what is done and waited for there.
+// Name, address, and the steps before the screenshot.
 const VIEWS = [
   ['tools', '#/tools', (page) => options(page).first().waitFor()],
   ['tool', `#/tools/outline${args({path: 'xtask/src/screenshots.rs'})}`, async (page) => {
@@ -48,15 +48,15 @@ const VIEWS = [
   ['search', '#/search?q=which+headers+does+the+inspector+send&in=code', (page) => page.locator('#view article').first().waitFor({timeout: LIMIT})],
   ['repository', '#/repository?show=report&depth=standard', (page) => page.getByRole('region', {name: 'Languages'}).waitFor({timeout: LIMIT})],
   ['repository-map', '#/repository?show=map&by=folder&size=bytes', (page) => page.getByRole('group', {name: 'The project by folder'}).waitFor({timeout: LIMIT})],
-  ['repository-graph', '#/repository/crates?show=graph', (page) => page.getByRole('group', {name: /^How the parts/}).waitFor({timeout: LIMIT})],
+  ['repository-graph', '#/repository/crates?show=graph', (page) => page.getByRole('group', {name: /^Dependencies within/}).waitFor({timeout: LIMIT})],
   ['traffic', '#/traffic', (page) => page.getByRole('grid', {name: 'Messages'}).getByRole('row').nth(3).waitFor()],
   ['traffic-call', '#/traffic?text=get-sum', async (page) => {
     await page.getByRole('grid', {name: 'Messages'}).getByRole('row').filter({hasText: 'get-sum'}).first().click()
-    await page.getByRole('group', {name: 'Drawing of the call'}).waitFor()
+    await page.getByRole('group', {name: 'Call sequence'}).waitFor()
   }],
   ['errors', '#/errors', async (page) => {
     await options(page).first().click()
-    await page.getByRole('heading', {name: 'Audit line'}).waitFor()
+    await page.getByRole('heading', {name: 'Audit entry'}).waitFor()
   }],
   ['health', '#/health', (page) => page.getByRole('region', {name: 'Doctor'}).getByRole('table').waitFor({timeout: LIMIT})],
   ['health-changed', '#/health', async (page) => {
@@ -76,13 +76,13 @@ const VIEWS = [
 ]
 
 const {values} = parseArgs({options: {docent: {type: 'string'}, modules: {type: 'string'}, into: {type: 'string'}, only: {type: 'string'}}})
-if (!values.docent || !values.modules || !values.into) throw new Error('--docent, --modules and --into are needed')
+if (!values.docent || !values.modules || !values.into) throw new Error('--docent, --modules and --into are required')
 
 const place = new Place(values)
 const browser = await Browser.launch(values.modules)
 let missing = 0
 
-// docent on its own source, with a server behind it that has changed its mind, and calls that were made and failed.
+// docent on its own source, with a downstream server whose definition changed, and past and failed calls.
 async function start() {
   const described = place.write('described.txt', 'Says hello.\n')
   const config = place.configuration({everything: place.everything, changing: place.scripted('changing.mjs', described)})
@@ -100,7 +100,7 @@ async function start() {
 }
 
 async function take(page, name) {
-  // A picture has no caret, and no message that is about to go.
+  // A screenshot has no caret and no toast.
   await page.waitForFunction(() => document.querySelector('#view [aria-busy=true], .toast') === null, undefined, {timeout: LIMIT})
   await page.screenshot({path: join(values.into, `${name}.png`), caret: 'hide', animations: 'disabled'})
   process.stdout.write(`${name}.png\n`)

@@ -1,4 +1,4 @@
-// What the cases share: docents that run on the servers of these tests, each started once, and a page on each of them.
+// State shared by the cases: docent processes on the test servers, each started once, and a page on each of them.
 
 import {until} from './report.mjs'
 
@@ -10,13 +10,13 @@ export class World {
     Object.assign(this, {place, browser})
   }
 
-  // Whatever is made under this name is made once.
+  // Creates the value of a name once.
   once(name, make) {
     if (!this.#started.has(name)) this.#started.set(name, make())
     return this.#started.get(name)
   }
 
-  // `docent inspect` on docent itself, on server-everything, or on the server that misbehaves.
+  // `docent inspect` on docent itself, on server-everything, or on the hostile server.
   target(name) {
     const {place} = this
     const targets = {
@@ -28,7 +28,7 @@ export class World {
     return this.once(name, targets[name])
   }
 
-  // `docent serve` with servers behind it; what the file holds describes the tool of one of them.
+  // `docent serve` with downstream servers; a file contains the tool description of one of them.
   #serve() {
     const {place} = this
     const described = this.described = place.write('described.txt', 'Says hello.\n')
@@ -37,7 +37,7 @@ export class World {
     return place.serve({config})
   }
 
-  // A page of its own on a target.
+  // A new page on a target.
   async open(name, options) {
     const {address} = typeof name === 'string' ? await this.target(name) : name
     const opened = await this.browser.open(address, options)
@@ -45,7 +45,7 @@ export class World {
     return opened
   }
 
-  // The page that cases share on a target, at this address.
+  // The shared page on a target, at this address.
   async page(name, hash = '#/tools') {
     if (!this.#pages.has(name)) this.#pages.set(name, await this.open(name, {hash}))
     const opened = this.#pages.get(name)
@@ -53,7 +53,7 @@ export class World {
     return opened
   }
 
-  // Runs a case. Nothing that a page must not do may happen on the way; a page that was left in a failure is not used again.
+  // Runs a case and fails on any forbidden page action; a page left in a failed state is not reused.
   async hold(body) {
     try {
       await body(this)

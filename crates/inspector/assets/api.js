@@ -1,9 +1,9 @@
-// Asks docent's own side of the inspector, and reads JSON that others wrote.
+// Calls docent's inspector API and parses untrusted JSON.
 
-// Objects that were read have this class, so that `h` never takes what a server said for properties.
+// Marks parsed objects, so that `h` never mistakes server data for element properties.
 class Read {}
 
-// JSON.parse, with every object marked as read. Walks without recursion: depth is the sender's choice.
+// Parses JSON and marks every object as parsed. Not recursive, because the sender controls the depth.
 export function read(text) {
   const top = JSON.parse(text)
   const waiting = [top]
@@ -16,7 +16,7 @@ export function read(text) {
   return top
 }
 
-// Paths count from the page's own address, which holds the token; `api/` may be left out.
+// Paths are relative to the page's address, which contains the token; `api/` is optional.
 function url(path) {
   return new URL(`api/${path.replace(/^api\//, '')}`, document.baseURI).href
 }
@@ -27,21 +27,21 @@ async function ask(path, options) {
     answer = await fetch(url(path), options)
   } catch (error) {
     if (error.name === 'AbortError') throw error
-    throw new Error('docent does not answer. Check that it still runs.')
+    throw new Error('docent is not responding. Check that it is still running.')
   }
   const text = await answer.text()
   let value = null
   try {
     value = read(text)
   } catch {
-    if (answer.ok) throw new Error(`docent's answer to ${path} is no JSON.`)
+    if (answer.ok) throw new Error(`docent's response to ${path} is not JSON.`)
   }
   if (answer.ok) return value
   if (typeof value?.error === 'string') throw new Error(value.error)
   if (answer.status === 403 || answer.status === 404) {
-    throw new Error('docent does not know this page. If it was started again, open the address that it prints.')
+    throw new Error('Link expired. Open the URL docent printed at startup.')
   }
-  throw new Error(`docent answers with status ${answer.status}.`)
+  throw new Error(`docent responded with status ${answer.status}.`)
 }
 
 export const api = {

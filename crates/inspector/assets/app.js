@@ -1,4 +1,4 @@
-// The page itself: which view is shown, what views get, and the connection to the target.
+// The page itself: the current view, the context that views get, and the connection to the target.
 import {api} from './api.js'
 import {makeBar} from './bar.js'
 import {h, put} from './dom.js'
@@ -21,7 +21,7 @@ const VIEWS = [
 ]
 const KEYS = [
   ['/', 'search in the view'], ['j k', 'next and previous in a list'], ['Enter', 'open'],
-  ['mod+Enter', 'run'], ['Escape', 'close, or leave a field'], ['?', 'show these keys'],
+  ['mod+Enter', 'run'], ['Escape', 'close, or leave a field'], ['?', 'show keyboard shortcuts'],
 ]
 
 const main = document.getElementById('view')
@@ -41,7 +41,7 @@ const ctx = {
     (matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark'),
 }
 
-// The view that is shown: {id, handle, ends}. What it bound ends with it.
+// The current view: {id, handle, ends}. Its key bindings end with it.
 let shown = {id: null, handle: null, ends: []}
 
 function ours(end) {
@@ -49,7 +49,7 @@ function ours(end) {
   return end
 }
 
-// '#/…' of parts, which are encoded; a last part that is a plain object becomes the query.
+// Builds '#/…' from parts, which are encoded; a plain object as the last part becomes the query.
 function link(...parts) {
   const query = typeof parts.at(-1) === 'object' ? new URLSearchParams(parts.pop()).toString() : ''
   return `#/${parts.map(encodeURIComponent).join('/')}${query && `?${query}`}`
@@ -116,16 +116,16 @@ function leave() {
   for (const end of shown.ends) end()
 }
 
-// One view's failure is told in its place; the others go on.
+// Shows a view's failure in its place; the other views keep working.
 function fail(view, error) {
   reportError(error)
   put(main, h('div.empty', h('div.error-box', {role: 'alert'},
     h('h2', `${view.title} can't be shown`),
     h('p', error?.message ?? error),
-    h('p', h('button', {type: 'button', onclick: () => location.reload()}, 'Load the page again')))))
+    h('p', h('button', {type: 'button', onclick: () => location.reload()}, 'Reload the page')))))
 }
 
-// The same view anew, on another target.
+// Reloads the current view on another target.
 function again() {
   leave()
   shown = {id: null, handle: null, ends: []}
@@ -158,13 +158,13 @@ document.addEventListener('keydown', (event) => {
 function help() {
   const named = (key) => key.replace('mod', /Mac/.test(navigator.platform) ? '⌘' : 'Ctrl')
   const rows = [...KEYS, ...namedKeys(), ...VIEWS.map(({letter, title}) => [`g ${letter}`, `go to ${title}`])]
-  dialog({title: 'Keys', body: h('table.table', h('tbody', rows.map(([key, label]) =>
+  dialog({title: 'Keyboard shortcuts', body: h('table.table', h('tbody', rows.map(([key, label]) =>
     h('tr', h('td', key.split(' ').map((one) => [h('kbd.kbd', named(one)), ' '])), h('td', label)))))})
 }
 
 const targetOf = (name) => ctx.about.targets.find((one) => one.name === name) ?? {name, asks: false}
 
-// What views see and keep is of this target from here on.
+// Makes this the target for everything that views read and store.
 function aim(target) {
   sessionStorage.setItem('docent:target', target.name)
   ctx.target = target
@@ -176,7 +176,7 @@ function start(agreed) {
   ctx.mcp.open({target: ctx.target.name, agreed, revision: ctx.store.get('revision', 'auto')})
 }
 
-// Another target, if the person lets it start.
+// Switches to another target, if the user agrees to start it.
 async function choose(name) {
   const target = targetOf(name)
   const agreed = await mayStart(target, ctx)
@@ -200,7 +200,7 @@ let wasReady = false
 ctx.mcp.on('state', async () => {
   bar.update()
   if (ctx.mcp.state !== 'ready') return
-  // docent may be another one than before.
+  // docent may have been restarted since.
   if (wasReady) await learn()
   wasReady = true
   bar.update()
@@ -212,5 +212,5 @@ bar.update()
 addEventListener('hashchange', follow)
 follow()
 const agreed = await mayStart(ctx.target, ctx)
-if (ctx.target.asks && !agreed) ctx.mcp.close('The command was not started: choose the target again to start it.')
+if (ctx.target.asks && !agreed) ctx.mcp.close('The command was not started. Choose the target again to start it.')
 else start(agreed)

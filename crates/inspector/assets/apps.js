@@ -1,5 +1,5 @@
 // Hosts MCP Apps (io.modelcontextprotocol/ui, 2026-01-26): a server's page runs in a sandboxed frame with an opaque
-// origin and no network, and speaks JSON-RPC with this host. What it says is text; what it asks for is bounded.
+// origin and no network, and exchanges JSON-RPC with this host. Its output is shown as text; its requests are limited.
 import {read} from './api.js'
 import {h, put, visible} from './dom.js'
 
@@ -17,7 +17,7 @@ const MOST_LINES = 200
 const TEARDOWN = 500
 const DENIED = -32000
 
-// Apps whose frame is on the page. A frame that left it is forgotten here, and known again when it loads again.
+// Apps whose frame is on the page. A removed frame is dropped here, and registered again when it reloads.
 const running = new Set()
 
 function each(act) {
@@ -32,45 +32,45 @@ const dress = () => each((app) => app.dress())
 new MutationObserver(dress).observe(document.documentElement, {attributes: true, attributeFilter: ['data-theme']})
 matchMedia('(prefers-color-scheme: light)').addEventListener('change', dress)
 
-// Whether contents of a resource, or what a list says of one, are an app's page.
+// Whether a resource's contents or list entry is an app's page.
 export function isApp(contents) {
   return /^text\/html;\s*profile=("?)mcp-app\1$/i.test(contents?.mimeType ?? '')
 }
 
-// The address of the page that shows a tool's results, or null.
+// The URI of the app that shows a tool's results, or null.
 export function appOf(tool) {
   const uri = tool?._meta?.ui?.resourceUri ?? tool?._meta?.['ui/resourceUri']
   return typeof uri === 'string' && uri.startsWith('ui://') ? uri : null
 }
 
-// A node that becomes the tool's app, shown these arguments and this result.
+// A node that becomes the tool's app, with these arguments and this result.
 export function showToolApp(tool, args, result, ctx) {
   const uri = appOf(tool)
-  if (!uri) return h('p.quiet', 'This tool names no app.')
+  if (!uri) return h('p.quiet', 'This tool has no app.')
   const place = h('div.app-place', h('p.quiet', {role: 'status'}, `Reading ${uri} …`))
   ctx.mcp.request('resources/read', {uri}).then((answer) => {
     const contents = [answer?.contents ?? []].flat().find(isApp)
-    if (!contents) throw new Error(`The server's answer holds nothing of the type ${APP_MIME}.`)
+    if (!contents) throw new Error(`The server returned no contents of type ${APP_MIME}.`)
     put(place, show(contents, {tool, args: args ?? {}, result}, ctx))
   }).catch((error) => put(place, unshown(error.message)))
   return place
 }
 
-// A node with the app in these contents of a resource; it is shown no result.
+// A node with the app in these resource contents, without a result.
 export function showApp(contents, ctx) {
   return show(contents, {}, ctx)
 }
 
 function show(contents, call, ctx) {
   const html = typeof contents.text === 'string' ? contents.text : decode(contents.blob)
-  if (html === null) return unshown('Its page has no text.')
-  if (html.length > MOST_HTML) return unshown(`Its page is larger than ${MOST_HTML >> 20} MB.`)
+  if (html === null) return unshown('The page is not valid text.')
+  if (html.length > MOST_HTML) return unshown(`The page is larger than ${MOST_HTML >> 20} MB.`)
   const node = h('section.app.panel.col', {'aria-label': 'App'})
   const start = () => {
     const app = new App({contents, html, call, ctx})
     put(node, app.nodes)
     app.onend = (why) => put(node,
-      h('div.row', h('h3.grow', app.title), h('button', {type: 'button', onclick: start}, 'Start again')),
+      h('div.row', h('h3.grow', app.title), h('button', {type: 'button', onclick: start}, 'Restart')),
       h('p.quiet', {role: 'status'}, why))
   }
   start()
@@ -89,19 +89,19 @@ function decode(blob) {
   }
 }
 
-// What an app asks for that this host never gives.
+// Lists requested permissions that this host never grants.
 function notGiven(ui) {
   const names = (value) => (value && typeof value === 'object' ? Object.values(value).flat().map(String) : [])
   const domains = names(ui?.csp)
   const permissions = Object.keys(ui?.permissions ?? {})
   return [
     domains.length > 0 && h('p.warn',
-      `It asks to reach ${domains.join(', ')}: this host opens no network, so parts of it may not work.`),
-    permissions.length > 0 && h('p.warn', `It asks for ${permissions.join(', ')}: this host gives no permissions.`),
+      `The app requests network access to ${domains.join(', ')}. Apps have no network here, so parts of it may not work.`),
+    permissions.length > 0 && h('p.warn', `The app requests ${permissions.join(', ')}. No permissions are granted here.`),
   ]
 }
 
-// The page's own colours under the names that apps know.
+// The page's colors under the names that apps use.
 const STYLES = {
   '--color-background-primary': '--bg-2', '--color-background-secondary': '--bg-3',
   '--color-text-primary': '--text', '--color-text-secondary': '--text-2', '--color-text-danger': '--bad',
@@ -121,36 +121,36 @@ class App {
   #window = [0, 0]
   #busy = 0
   #asking = false
-  #lines = h('ol.app-log', {role: 'log', 'aria-label': 'What the app said'})
+  #lines = h('ol.app-log', {role: 'log', 'aria-label': 'App messages'})
   #count = h('span', '0')
   #teardown = () => {}
 
   constructor({contents, html, call, ctx}) {
-    Object.assign(this, {title: `App of ${call.tool?.title || call.tool?.name || contents.uri}`})
+    Object.assign(this, {title: `${call.tool?.title || call.tool?.name || contents.uri} (app)`})
     this.#call = call
     this.#ctx = ctx
     this.#html = html
     const border = contents._meta?.ui?.prefersBorder === false ? '' : 'border'
     this.frame = h('iframe', {
       class: border, sandbox: 'allow-scripts', src: FRAME, referrerpolicy: 'no-referrer', title: visible(this.title),
-      // Attached anew, the frame starts anew.
+      // A reattached frame starts over.
       onload: () => running.add(this),
     })
     this.nodes = [
       h('div.row.wrap', h('h3', this.title), h('span.mono.quiet.grow.cut', contents.uri), h('span.pill', 'sandboxed'),
-        h('button.small', {type: 'button', onclick: () => this.end()}, 'End')),
+        h('button.small', {type: 'button', onclick: () => this.end()}, 'Close')),
       notGiven(contents._meta?.ui), this.frame,
-      h('details', h('summary', 'What the app said (', this.#count, ')'), this.#lines),
+      h('details', h('summary', 'App messages (', this.#count, ')'), this.#lines),
     ]
     running.add(this)
   }
 
   dress() {
-    this.#tell('ui/notifications/host-context-changed', {theme: this.#theme()})
+    this.#notify('ui/notifications/host-context-changed', {theme: this.#theme()})
   }
 
-  // Lets the app save what it has, for a moment, and takes its frame away.
-  async end(why = 'The app has ended.') {
+  // Gives the app a moment to save its state, then removes its frame.
+  async end(why = 'The app was closed.') {
     if (this.#ready) {
       const answered = new Promise((done) => { this.#teardown = done })
       this.#send({id: 'teardown', method: 'ui/resource-teardown', params: {reason: why}})
@@ -161,13 +161,13 @@ class App {
     this.onend(why)
   }
 
-  // An opaque origin has no name, so that '*' is the only address; only this frame's own window hears it.
+  // An opaque origin has no name, so '*' is the only possible target; only this frame's window receives it.
   #send(message) {
     this.frame.contentWindow?.postMessage({jsonrpc: '2.0', ...message}, '*')
   }
 
-  // Nothing but answers goes to an app before it says that it is ready.
-  #tell(method, params) {
+  // Before an app reports that it is ready, it gets responses only.
+  #notify(method, params) {
     if (this.#ready) this.#send({method, params: JSON.parse(JSON.stringify(params))})
   }
 
@@ -181,14 +181,14 @@ class App {
   hear(data) {
     const now = Math.floor(Date.now() / 1000)
     this.#window = this.#window[0] === now ? [now, this.#window[1] + 1] : [now, 1]
-    if (this.#window[1] > MOST_A_SECOND) return this.#stop(`It sent more than ${MOST_A_SECOND} messages in a second.`)
+    if (this.#window[1] > MOST_A_SECOND) return this.#stop(`It sent more than ${MOST_A_SECOND} messages per second.`)
     let message
     try {
       const text = JSON.stringify(data)
-      if (text.length > MOST_BYTES) return this.#stop('It sent a message of more than 1 MB.')
+      if (text.length > MOST_BYTES) return this.#stop('It sent a message larger than 1 MB.')
       message = read(text)
     } catch {
-      return this.#log('refused', 'A message that is no JSON.')
+      return this.#log('refused', 'Message is not JSON.')
     }
     if (message?.jsonrpc !== '2.0') return this.#log('refused', message)
     if (typeof message.method !== 'string') return message.id === 'teardown' && this.#teardown()
@@ -198,12 +198,12 @@ class App {
 
   #stop(why) {
     this.#ready = false
-    this.end(`The app was ended. ${why}`)
+    this.end(`The app was stopped. ${why}`)
   }
 
   async #request({id, method, params}) {
     const refuse = (error) => this.#send({id, error: {code: error.code ?? DENIED, message: error.message}})
-    if (this.#busy >= MOST_AT_ONCE) return refuse(new Error(`More than ${MOST_AT_ONCE} requests at once.`))
+    if (this.#busy >= MOST_AT_ONCE) return refuse(new Error(`More than ${MOST_AT_ONCE} concurrent requests.`))
     this.#busy += 1
     try {
       const result = await this.#answer(method, params ?? {})
@@ -218,7 +218,7 @@ class App {
   #answer(method, params) {
     if (method === 'ping') return {}
     if (method === 'ui/initialize') return this.#greet(params)
-    if (!this.#greeted) throw coded(-32600, 'ui/initialize comes first.')
+    if (!this.#greeted) throw coded(-32600, 'Send ui/initialize first.')
     switch (method) {
       case 'tools/call': return this.#callTool(params)
       case 'resources/read':
@@ -230,7 +230,7 @@ class App {
         this.#log(method, params)
         return {}
       case 'ui/request-display-mode': return {mode: 'inline'}
-      default: throw coded(-32601, `This host does not know ${method}.`)
+      default: throw coded(-32601, `Unknown method: ${method}.`)
     }
   }
 
@@ -272,27 +272,27 @@ class App {
       if (this.#ready || !this.#greeted) return
       this.#ready = true
       if (!this.#call.tool) return
-      this.#tell('ui/notifications/tool-input', {arguments: this.#call.args})
-      if (this.#call.result) this.#tell('ui/notifications/tool-result', this.#call.result)
-      else this.#tell('ui/notifications/tool-cancelled', {reason: 'The call has no result.'})
+      this.#notify('ui/notifications/tool-input', {arguments: this.#call.args})
+      if (this.#call.result) this.#notify('ui/notifications/tool-result', this.#call.result)
+      else this.#notify('ui/notifications/tool-cancelled', {reason: 'The call has no result.'})
     } else this.#log(method, params)
   }
 
-  // A page that loads itself again is given its text again, a few times.
+  // Resends the page's HTML when it reloads itself, a few times.
   #load() {
     this.#greeted = this.#ready = false
-    if ((this.#starts += 1) > MOST_STARTS) return this.#stop(`It loaded itself more than ${MOST_STARTS} times.`)
+    if ((this.#starts += 1) > MOST_STARTS) return this.#stop(`It reloaded itself more than ${MOST_STARTS} times.`)
     this.#send({method: 'ui/notifications/sandbox-resource-ready', params: {html: this.#html}})
   }
 
-  // One question at a time, so that an app can't bury the page under dialogs.
+  // One dialog at a time, so that an app cannot flood the page with dialogs.
   async #agreed(title, body, label) {
-    if (this.#asking) throw coded(DENIED, 'The person is being asked already.')
+    if (this.#asking) throw coded(DENIED, 'Another dialog is already open.')
     this.#asking = true
     const actions = [{label: 'Refuse', value: false}, {label, value: true, primary: true}]
     const agreed = await this.#ctx.dialog({title, body, actions})
     this.#asking = false
-    if (agreed !== true) throw coded(DENIED, 'The person refused.')
+    if (agreed !== true) throw coded(DENIED, 'The user refused.')
   }
 
   async #callTool({name, arguments: args = {}}) {
@@ -300,7 +300,7 @@ class App {
     const tool = tools.find((one) => one.name === name)
     if (!tool) throw coded(-32602, `The server has no tool ${name}.`)
     const visibility = tool._meta?.ui?.visibility
-    if (Array.isArray(visibility) && !visibility.includes('app')) throw coded(DENIED, `${name} is not for apps.`)
+    if (Array.isArray(visibility) && !visibility.includes('app')) throw coded(DENIED, `${name} is not available to apps.`)
     if (tool.annotations?.readOnlyHint !== true) {
       await this.#agreed('The app wants to call a tool', h('div.col', h('p', this.title), h('p.mono', name),
         h('pre.code', JSON.stringify(args, null, 2))), 'Call it')
@@ -311,9 +311,9 @@ class App {
 
   async #openLink({url}) {
     const address = URL.canParse(url) ? new URL(url) : null
-    if (!/^https?:$/.test(address?.protocol ?? '')) throw coded(-32602, 'Only http and https addresses can be opened.')
+    if (!/^https?:$/.test(address?.protocol ?? '')) throw coded(-32602, 'Only http and https URLs can be opened.')
     const body = h('div.col', h('p', this.title), h('pre.code', address.href))
-    await this.#agreed('The app wants to open an address', body, 'Open it')
+    await this.#agreed('The app wants to open a URL', body, 'Open it')
     this.#log('ui/open-link', address.href)
     window.open(address.href, '_blank', 'noopener,noreferrer')
     return {}

@@ -1,5 +1,5 @@
-// The arguments of a tool: a form and JSON in step with each other, and what the schema has against them. What is being
-// edited is kept over a reload.
+// The arguments of a tool: a form and JSON kept in sync, and their schema violations. Edits
+// survive a reload.
 import {h, put} from './dom.js'
 import {makeForm, startOf} from './form.js'
 import {editor, pretty} from './jsonview.js'
@@ -12,7 +12,7 @@ const SHOWN = 20
 const counted = (count) => `${count} ${count === 1 ? 'problem' : 'problems'}`
 
 export class Arguments {
-  /** What the schema has against the arguments: [{path, reason, line?}]. */
+  /** Schema violations of the arguments: [{path, reason, line?}]. */
   problems = []
   #timer = 0
   #mode = 'form'
@@ -26,15 +26,15 @@ export class Arguments {
       this.#changed()
     })
     this.begin = pretty(this.form.value())
-    this.stale = h('p.warn', {hidden: true}, 'The form shows what the JSON said before it was broken.')
-    this.told = h('div.checked', {role: 'status', 'aria-label': 'Validation'})
+    this.stale = h('p.warn', {hidden: true}, 'The JSON is invalid. The form shows its last valid state.')
+    this.validation = h('div.checked', {role: 'status', 'aria-label': 'Validation'})
     this.sides = h('div.sides', h('div.form-side', this.stale, this.form.node), h('div.json-side', this.json.node))
     this.modes = Object.entries(MODES).map(([mode, title]) =>
       h('button.small', {type: 'button', 'data-mode': mode, onclick: () => this.#choose(mode)}, title))
     this.node = h('section.arguments-of', {'aria-label': 'Arguments'},
       h('div.row.wrap', h('h3.grow', 'Arguments'), h('div.row', {role: 'group', 'aria-label': 'Edit as'}, this.modes),
-        h('button.small', {type: 'button', title: 'Back to the defaults of the schema', onclick: () => this.reset()}, 'Reset')),
-      this.#takesNone() && h('p.quiet', 'This tool takes no arguments.'), this.sides, this.told)
+        h('button.small', {type: 'button', title: 'Reset to the schema\'s defaults', onclick: () => this.reset()}, 'Reset')),
+      this.#takesNone() && h('p.quiet', 'This tool takes no arguments.'), this.sides, this.validation)
     this.leave = () => this.#timer && this.#keep()
     addEventListener('pagehide', this.leave)
     this.#choose(store.get('arguments-as', 'form'))
@@ -47,7 +47,7 @@ export class Arguments {
     return isObject(schema) && !names.length && !['anyOf', 'oneOf', 'allOf', '$ref', 'additionalProperties'].some((key) => schema[key])
   }
 
-  // Goes on with what was being edited, broken JSON included.
+  // Restores unfinished edits, including invalid JSON.
   #resume(kept) {
     this.json.set(typeof kept === 'string' ? kept : this.begin)
     const {value, reason} = this.read()
@@ -55,7 +55,7 @@ export class Arguments {
     this.#judge()
   }
 
-  /** {value}, or {reason, line} where the JSON is broken. */
+  /** {value}, or {reason, line} if the JSON is invalid. */
   read() {
     return this.json.text().trim() === '' ? {value: {}} : this.json.read()
   }
@@ -70,7 +70,7 @@ export class Arguments {
     this.set(startOf(this.schema) ?? {})
   }
 
-  // Shows every problem, and goes to the first.
+  // Shows every problem and focuses the first.
   reveal() {
     const [first] = this.problems
     if (first && (this.#mode === 'json' || first.line)) this.#goTo(first)
@@ -108,9 +108,9 @@ export class Arguments {
     const {length} = this.problems
     const entry = (one) => h('li', h('button.small.ghost', {type: 'button', onclick: () => this.#goTo(one)},
       h('code', one.path || (one.line ? 'JSON' : 'arguments')), ' ', one.reason))
-    put(this.told, length ? [h('div', counted(length)), h('ul.problems', this.problems.slice(0, SHOWN).map(entry)),
-      length > SHOWN && h('div.quiet', `and ${length - SHOWN} more`)] : h('span.ok', '✓ Fits the schema'))
-    this.told.classList.toggle('warn', length > 0)
+    put(this.validation, length ? [h('div', counted(length)), h('ul.problems', this.problems.slice(0, SHOWN).map(entry)),
+      length > SHOWN && h('div.quiet', `and ${length - SHOWN} more`)] : h('span.ok', '✓ Matches the schema'))
+    this.validation.classList.toggle('warn', length > 0)
   }
 
   #goTo({path, line}) {

@@ -1,4 +1,4 @@
-// The top bar: target, revision, state, server, theme; and the line below it that says when the connection is lost.
+// The top bar: target, revision, state, server, theme; and the notice below it when the connection is lost.
 import {h, put} from './dom.js'
 import {editRoots} from './elicit.js'
 import {REVISIONS} from './mcp.js'
@@ -12,7 +12,7 @@ export function makeBar(ctx, acts) {
   const target = h('span.cut')
   const state = h('span.pill', {role: 'status'})
   const server = h('span.cut.quiet.server')
-  const revision = h('select', {'aria-label': 'Revision of the protocol', onchange: () => reopen(revision.value)})
+  const revision = h('select', {'aria-label': 'Protocol revision', onchange: () => reopen(revision.value)})
   const menu = popover('targets')
   const about = popover('about-server')
   const aboutButton = opener(about, {class: 'small ghost', 'aria-label': 'About the server'}, 'ⓘ')
@@ -35,7 +35,7 @@ export function makeBar(ctx, acts) {
       },
     }, h('strong', name), ' ', h('span.pill', kind), h('div.mono.quiet', way))
     return h('div.col', h('h2', 'Targets'), ctx.about.targets.map(choice), h('div.toolbar',
-      h('button.small', {type: 'button', onclick: () => ctx.mcp.retry()}, 'Connect anew'),
+      h('button.small', {type: 'button', onclick: () => ctx.mcp.retry()}, 'Reconnect'),
       h('button.small', {type: 'button', onclick: () => editRoots(ctx)}, 'Roots…')))
   }
 
@@ -50,15 +50,15 @@ export function makeBar(ctx, acts) {
     aboutButton.disabled = mcp.state !== 'ready'
     const chosen = ctx.store.get('revision', 'auto')
     put(revision, ['auto', ...REVISIONS].map((one) => h('option', {value: one, selected: one === chosen},
-      one === 'auto' && mcp.era ? `auto: ${mcp.era}` : chosen === one && mcp.era && mcp.era !== one ? `${one}: got ${mcp.era}` : one)))
+      one === 'auto' && mcp.era ? `auto: ${mcp.era}` : chosen === one && mcp.era && mcp.era !== one ? `${one}: negotiated ${mcp.era}` : one)))
     notice.update()
   }
 
   const notice = makeNotice(ctx)
   put(document.getElementById('bar'),
-    h('button.skip', {type: 'button', onclick: () => document.getElementById('view').focus()}, 'Skip to the view'),
+    h('button.skip', {type: 'button', onclick: () => document.getElementById('view').focus()}, 'Skip to main content'),
     h('span.brand', 'docent'), targetButton, revision, state, server, aboutButton, h('span.grow'), themeSwitch(),
-    h('button.small.ghost', {type: 'button', 'aria-label': 'Keys', title: 'Keys (?)', onclick: acts.help}, '?'))
+    h('button.small.ghost', {type: 'button', 'aria-label': 'Keyboard shortcuts', title: 'Keyboard shortcuts (?)', onclick: acts.help}, '?'))
   document.body.append(menu, about)
   return {update}
 }
@@ -67,7 +67,7 @@ function popover(id) {
   return h('div', {id, popover: 'auto'})
 }
 
-// A button that opens a popover right below itself.
+// A button that opens a popover below itself.
 function opener(node, properties, ...children) {
   const button = h('button', {type: 'button', ...properties, popovertarget: node.id}, ...children)
   node.addEventListener('toggle', ({newState}) => {
@@ -82,11 +82,11 @@ function opener(node, properties, ...children) {
 function aboutServer({mcp}) {
   const {server, era, capabilities, instructions} = mcp
   return h('div.col',
-    h('h2', server.title || server.name || 'A server without a name'),
-    h('p.quiet', [server.name, server.version, `speaks ${era}`].filter(Boolean).join(' · ')),
+    h('h2', server.title || server.name || 'Unnamed server'),
+    h('p.quiet', [server.name, server.version, `MCP ${era}`].filter(Boolean).join(' · ')),
     h('div.row.wrap', Object.keys(capabilities).map((name) => h('span.pill', name))),
     h('h3', 'Instructions'),
-    instructions ? h('pre.code', {tabindex: '0'}, instructions) : h('p.quiet', 'It gives none.'))
+    instructions ? h('pre.code', {tabindex: '0'}, instructions) : h('p.quiet', 'No instructions.'))
 }
 
 function themeSwitch() {
@@ -108,17 +108,17 @@ function themeSwitch() {
   return button
 }
 
-// The seconds are for the eye alone: a screen reader would say each of them.
+// The seconds are hidden from screen readers, which would announce each of them.
 function makeNotice({mcp}) {
   const node = document.getElementById('notice')
   const why = h('span', {role: 'status'})
   const seconds = h('span.quiet', {'aria-hidden': 'true'})
-  put(node, why, seconds, h('button.small', {type: 'button', onclick: () => mcp.retry()}, 'Try now'))
+  put(node, why, seconds, h('button.small', {type: 'button', onclick: () => mcp.retry()}, 'Retry now'))
   let timer = 0
   let failed = 0
   const count = () => {
     const left = mcp.retryAt === null ? 0 : Math.max(0, Math.ceil((mcp.retryAt - Date.now()) / 1000))
-    put(seconds, mcp.retryAt !== null && `Trying again in ${left} s.`)
+    put(seconds, mcp.retryAt !== null && `Retrying in ${left} s.`)
   }
   return {
     update() {
@@ -127,10 +127,10 @@ function makeNotice({mcp}) {
       if (mcp.state === 'closed') {
         failed += 1
         const restarted = failed > 3 && mcp.retryAt !== null
-        put(why, mcp.why, restarted && ' If docent was started again, open the address that it prints.')
+        put(why, mcp.why, restarted && ' If docent was restarted, open the URL it printed.')
         timer = setInterval(count, 500)
       } else put(why, mcp.why || 'Connecting…')
-      // While it tries again after a failure the line stays, so that the page does not jump.
+      // Stays visible between retries, so that the page does not jump.
       node.hidden = mcp.state === 'ready' || (mcp.state === 'connecting' && !mcp.why && !failed)
       count()
     },

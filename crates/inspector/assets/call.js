@@ -1,4 +1,4 @@
-// One tool: its arguments, the call as it runs, its result, the calls before it, and the call written for other programs.
+// One tool: its arguments, the running call, its result, previous calls, and snippets of the call for other programs.
 import {Arguments} from './arguments.js'
 import {appOf} from './apps.js'
 import {compare} from './compare.js'
@@ -19,7 +19,7 @@ const COUNTED = 1_000_000
 
 const small = (label, onclick, more) => h('button.small', {type: 'button', onclick, ...more}, label)
 const said = (value) => (typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value))
-// A log line with a sentence and fields: the sentence comes first.
+// Puts the message of a structured log line before its fields.
 const sentence = (data) => {
   if (typeof data?.message !== 'string') return [data]
   const {message, ...fields} = data
@@ -27,7 +27,7 @@ const sentence = (data) => {
 }
 const spent = (ms) => (ms === null || ms === undefined ? '' : ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`)
 const brief = (value) => {
-  const text = JSON.stringify(value) ?? 'not kept'
+  const text = JSON.stringify(value) ?? 'not stored'
   return text.length > 120 ? `${text.slice(0, 119)}…` : text
 }
 
@@ -37,15 +37,15 @@ function when(at) {
   return today ? date.toLocaleTimeString() : date.toLocaleString()
 }
 
-/** How a call ended: [words, class of its pill]. */
+/** The outcome of a call: [label, pill class]. */
 export function outcome({result, error, cancelled, left}) {
   if (cancelled) return ['cancelled', 'warn']
-  if (error !== undefined) return [error.code === null || error.code === undefined ? 'no answer' : `error ${said(error.code)}`, 'bad']
+  if (error !== undefined) return [error.code === null || error.code === undefined ? 'no response' : `error ${said(error.code)}`, 'bad']
   if (result?.isError) return ['tool error', 'bad']
-  return result === undefined && left ? ['not kept', ''] : ['ok', 'ok']
+  return result === undefined && left ? ['not stored', ''] : ['ok', 'ok']
 }
 
-/** A call in words, for lists and comparisons. */
+/** Describes a call, for lists and comparisons. */
 export const called = (call) => `${when(call.at)}, ${outcome(call)[0]}${call.ms ? `, ${spent(call.ms)}` : ''}`
 
 export class Call {
@@ -62,7 +62,7 @@ export class Call {
     this.anyway = h('button', {type: 'button', hidden: true, onclick: () => this.run({anyway: true})}, 'Send anyway')
     this.stop = h('button.danger', {type: 'button', hidden: true, onclick: () => this.cancel()}, 'Cancel')
     this.progress = h('div.progress.col', {hidden: true})
-    this.tabs = makeTabs('Answer', [
+    this.tabs = makeTabs('Response', [
       {id: 'result', title: 'Result'}, {id: 'history', title: 'History', draw: () => this.#drawHistory()},
       {id: 'copy', title: 'Copy as', draw: () => this.#drawCopies()},
       {id: 'definition', title: 'Definition', draw: () => this.#drawDefinition()},
@@ -70,7 +70,7 @@ export class Call {
     this.node = h('div.call.col', this.args.node, h('div.toolbar.run', this.runButton, this.stop, this.anyway,
       h('span.quiet.keys', h('kbd.kbd', /Mac/.test(navigator.platform) ? '⌘' : 'Ctrl'), ' ', h('kbd.kbd', 'Enter')), h('span.grow'),
       small('Save call…', () => this.#save()),
-      small('Copy link', () => this.#link(), {title: 'The address holds the token of this launch'})),
+      small('Copy link', () => this.#link(), {title: 'The URL contains this session\'s token'})),
     this.progress, this.tabs.node)
     this.tabs.choose('result')
     const [last] = this.history.calls(tool.name)
@@ -93,12 +93,12 @@ export class Call {
   }
 
   #nothing() {
-    put(this.tabs.panel('result'), h('div.empty', 'Not called yet. Fill in the arguments and run it.'))
+    put(this.tabs.panel('result'), h('div.empty', 'Not called yet. Fill in the arguments and press Run.'))
   }
 
   #edited() {
     this.anyway.hidden = true
-    // The first change comes while this is being made.
+    // The first change fires during construction.
     if (this.tabs?.chosen() === 'copy') this.tabs.redraw('copy')
   }
 
@@ -109,7 +109,7 @@ export class Call {
     this.tabs.redraw('history')
   }
 
-  // Sends the arguments as they are, unless the schema is against them: then the person may still say so.
+  // Sends the arguments if they match the schema; otherwise the user can still choose to send them.
   async run({anyway = false} = {}) {
     if (this.#running) return
     const {value, reason} = this.args.read()
@@ -122,13 +122,13 @@ export class Call {
     await this.#send(value)
   }
 
-  // A tool that says it destroys is asked about first; what it says in another way than `false` counts as yes.
+  // Confirms before running a destructive tool; any hint other than `false` counts as destructive.
   async #agreed(args) {
     const {destructiveHint, readOnlyHint} = Object(this.tool.annotations)
     if (!destructiveHint || readOnlyHint === true) return true
     const chosen = await this.ctx.dialog({
       title: 'Run a destructive tool?',
-      body: h('div.col', h('p', h('strong', this.tool.name), ' says that it may destroy or overwrite something.'),
+      body: h('div.col', h('p', h('strong', this.tool.name), ' may delete or overwrite data.'),
         h('pre.code', {tabindex: 0}, pretty(args))),
       actions: [{label: "Don't run", value: null}, {label: 'Run it', value: 'run', danger: true}],
     })
@@ -141,7 +141,7 @@ export class Call {
     const call = {at: Date.now(), tool: tool.name, args, era: ctx.mcp.era}
     const start = performance.now()
     this.#running = running
-    if (!this.#shown) put(this.tabs.panel('result'), h('div.empty', 'It runs. The answer comes here.'))
+    if (!this.#shown) put(this.tabs.panel('result'), h('div.empty', 'Running…'))
     const live = this.#live()
     try {
       call.result = await ctx.mcp.request('tools/call', {name: tool.name, arguments: args},
@@ -157,17 +157,17 @@ export class Call {
     this.show(this.history.add(call))
     this.#count()
     this.tabs.choose('result')
-    // Below a long form the answer would be out of sight.
+    // Below a long form the result would be off screen.
     if (this.tabs.node.getBoundingClientRect().top > innerHeight * 0.7) this.runButton.scrollIntoView({block: 'start'})
   }
 
-  // What is shown while the call runs.
+  // Shows progress while the call runs.
   #live() {
     const bar = h('progress', {'aria-label': 'Progress'})
-    const words = h('span', {role: 'status'}, 'Running …')
+    const words = h('span', {role: 'status'}, 'Running…')
     const clock = h('span.quiet', {'aria-hidden': 'true'})
     const partial = h('div.col', {'aria-label': 'Partial result', role: 'region', hidden: true})
-    const notes = h('ol.notes', {'aria-label': 'What the server says', tabindex: 0, hidden: true})
+    const notes = h('ol.notes', {'aria-label': 'Server messages', tabindex: 0, hidden: true})
     const start = performance.now()
     const timer = setInterval(() => put(clock, spent(performance.now() - start)), 200)
     let pieces = 0
@@ -178,7 +178,7 @@ export class Call {
     const offs = [
       this.ctx.mcp.on('notifications/message', ({level, logger, data}) =>
         note([level, logger, ...sentence(data)].map(said).filter(Boolean).join(' · '))),
-      this.ctx.mcp.on('noise', (line) => note(`What is no message: ${line}`)),
+      this.ctx.mcp.on('noise', (line) => note(`Invalid message: ${line}`)),
     ]
     put(this.progress, h('div.row.wrap', bar, words, clock), notes, partial)
     this.progress.hidden = false
@@ -207,7 +207,7 @@ export class Call {
     this.node.setAttribute('aria-busy', String(this.running))
   }
 
-  /** Shows a call of the history; `kept` where it was not made just now. */
+  /** Shows a call; `kept` is true for one from the history. */
   show(call, kept = false) {
     const {ctx, tool} = this
     const before = this.#shown ?? this.history.calls(tool.name).find((one) => one.id !== call.id)
@@ -227,15 +227,15 @@ export class Call {
     const gone = left && result === undefined && error === undefined
     put(this.tabs.panel('result'), h('div.row.wrap',
       h('div.row.wrap', {role: 'status', 'aria-label': 'Outcome'}, h('span.pill', {class: kind}, words), h('span.quiet', facts)),
-      h('span.grow'), isOther && small('Compare with the one before', () => this.#compare(before, call)),
+      h('span.grow'), isOther && small('Compare with previous', () => this.#compare(before, call)),
       result !== undefined && [raw, small('Copy result', () => ctx.copy(pretty(result)))]),
-    gone ? h('p.quiet', `The result was too large to be kept (${size(left)}). Run it again to see it.`) : place)
+    gone ? h('p.quiet', `The result was too large to store (${size(left)}). Run it again to see it.`) : place)
     if (!gone) draw(false)
   }
 
   #answer({result, error, cancelled, args}) {
     const {ctx, tool} = this
-    if (cancelled) return h('p.quiet', 'The call was cancelled: the server was told, and may have done some of it.')
+    if (cancelled) return h('p.quiet', 'The call was cancelled. The server was notified, but may have done part of the work.')
     if (error) return showFailure(new McpError(error, {method: 'tools/call', params: {name: tool.name, arguments: args}}), ctx)
     const place = h('div')
     const app = async () => {
@@ -247,13 +247,13 @@ export class Call {
   }
 
   #compare(left, right) {
-    const back = small('← Back to the result', () => this.show(right, true))
+    const back = small('← Back to result', () => this.show(right, true))
     this.tabs.choose('result')
-    put(this.tabs.panel('result'), h('div.row.wrap', h('h3.grow', 'Two results side by side'), back), compare(left, right, called))
+    put(this.tabs.panel('result'), h('div.row.wrap', h('h3.grow', 'Compare results'), back), compare(left, right, called))
     back.focus()
   }
 
-  /** Loads a call's arguments, and shows what it answered. */
+  /** Loads a call's arguments and shows its result. */
   open(call) {
     if (call.args !== undefined) this.args.set(call.args)
     this.show(call, true)
@@ -266,9 +266,9 @@ export class Call {
     const saved = history.saved(tool.name)
     this.#chosen = new Set([...this.#chosen].filter((id) => calls.some((call) => call.id === id)))
     if (!calls.length && !saved.length) {
-      return h('div.empty', 'Calls of this tool appear here. Two of them can be compared, and each can be run again.')
+      return h('div.empty', 'Calls of this tool appear here. Compare any two, or run one again.')
     }
-    const button = small('Compare the chosen two', () => {
+    const button = small('Compare selected', () => {
       const [right, left] = calls.filter((call) => this.#chosen.has(call.id))
       this.#compare(left, right)
     })
@@ -280,7 +280,7 @@ export class Call {
       saved.length > 0 && h('section.col', {'aria-label': 'Saved calls'}, h('h3', 'Saved'),
         h('ul.calls', saved.map((one) => this.#savedRow(one)))),
       calls.length > 0 && h('section.col', {'aria-label': 'Calls'},
-        h('div.row.wrap', h('h3.grow', 'Calls'), button, small('Forget all', () => this.#forget())),
+        h('div.row.wrap', h('h3.grow', 'Calls'), button, small('Clear all', () => this.#forget())),
         h('ul.calls', calls.map((call) => this.#callRow(call, count)))),
     ]
   }
@@ -317,8 +317,8 @@ export class Call {
   }
 
   async #forget() {
-    const chosen = await this.ctx.dialog({title: 'Forget all calls of this tool?', body: h('p', 'Saved calls stay.'),
-      actions: [{label: 'Keep', value: null}, {label: 'Forget', value: 'forget', danger: true}]})
+    const chosen = await this.ctx.dialog({title: 'Clear the call history of this tool?', body: h('p', 'Saved calls are kept.'),
+      actions: [{label: 'Keep', value: null}, {label: 'Clear', value: 'forget', danger: true}]})
     if (chosen !== 'forget') return
     this.history.forget(this.tool.name)
     this.#count()
@@ -328,25 +328,25 @@ export class Call {
     const {value, reason} = this.args.read()
     if (reason) return this.args.reveal()
     const name = h('input.input', {type: 'text', 'aria-label': 'Name', value: '', autocomplete: 'off'})
-    const told = h('p.bad', {role: 'alert'})
+    const problem = h('p.bad', {role: 'alert'})
     const check = () => {
-      put(told, !name.value.trim() && 'Give it a name.')
+      put(problem, !name.value.trim() && 'Enter a name.')
       return Boolean(name.value.trim())
     }
     const body = (close) => {
       name.addEventListener('keydown', (event) => {
         if (event.key !== 'Enter') return
-        // The button that gets the focus back must not be pressed by the same key.
+        // The same key press must not also trigger the button that regains focus.
         event.preventDefault()
         if (check()) close('save')
       })
-      return h('div.col', h('label.field', h('span', 'Name'), name), told, h('pre.code', {tabindex: 0}, pretty(value)))
+      return h('div.col', h('label.field', h('span', 'Name'), name), problem, h('pre.code', {tabindex: 0}, pretty(value)))
     }
     const chosen = await this.ctx.dialog({title: 'Save this call', body,
       actions: [{label: 'Cancel', value: null}, {label: 'Save', value: 'save', primary: true, check}]})
     if (chosen !== 'save') return
     const kept = this.history.save(this.tool.name, name.value.trim(), value)
-    this.ctx.toast(kept ? 'Saved. It is in the tab History.' : 'The arguments are too large to be kept.', kept ? 'ok' : 'bad')
+    this.ctx.toast(kept ? 'Saved. See the History tab.' : 'The arguments are too large to save.', kept ? 'ok' : 'bad')
     this.#count()
   }
 
@@ -359,11 +359,11 @@ export class Call {
   #drawCopies() {
     const {ctx, tool} = this
     const {value, reason} = this.args.read()
-    if (reason || !isObject(value)) return h('div.empty', 'The arguments are no JSON object: mend them first.')
+    if (reason || !isObject(value)) return h('div.empty', 'Arguments must be a JSON object.')
     return snippets({tool, args: value, target: ctx.target, era: ctx.mcp.era}).map(({id, label, text}) =>
       h('section.snippet', {'aria-label': label, 'data-snippet': id},
         h('div.row', h('h3.grow', label), small('Copy', () => ctx.copy(text), {'aria-label': `Copy as ${label}`})),
-        h('pre.code', {tabindex: 0, role: 'group', 'aria-label': `The call for ${label}`}, text)))
+        h('pre.code', {tabindex: 0, role: 'group', 'aria-label': `${label} snippet`}, text)))
   }
 
   #drawDefinition() {
@@ -372,7 +372,7 @@ export class Call {
       h('div.row', h('h3.grow', 'Input schema'), small('Copy definition', () => this.ctx.copy(pretty(this.tool)))),
       tree(inputSchema ?? null, {open: 2}),
       outputSchema !== undefined && [h('h3', 'Output schema'), tree(outputSchema, {open: 2})],
-      h('h3', 'Everything else'), tree(rest, {open: 1}),
+      h('h3', 'Other fields'), tree(rest, {open: 1}),
     ]
   }
 }

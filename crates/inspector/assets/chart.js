@@ -1,4 +1,4 @@
-// Draws small charts: how long calls took, and who said what to whom in a call. Each has its content as text too.
+// Draws small charts: call latency, and the message sequence of a call. Each also has a text version.
 import {svg} from './dom.js'
 import {clock, ends, failed, took} from './feed.js'
 
@@ -13,7 +13,7 @@ export function ranges(buckets, calls) {
   return calls > before ? [...list, {bound: null, count: calls - before}] : list
 }
 
-/** The bound below which this share of calls lies, in seconds; null when it has none. */
+/** The upper bound below which this share of calls lies, in seconds; null if unbounded. */
 export function quantile(list, share) {
   const all = list.reduce((sum, {count}) => sum + count, 0)
   let seen = 0
@@ -31,14 +31,14 @@ const label = (bound, list) =>
 export function histogram(name, list) {
   const [width, height, gap] = [16, 36, 3]
   const most = Math.max(1, ...list.map(({count}) => count))
-  const told = list.filter(({count}) => count).map(({bound, count}) => `${count} ${label(bound, list)}`)
+  const parts = list.filter(({count}) => count).map(({bound, count}) => `${count} ${label(bound, list)}`)
   const bars = list.map(({bound, count}, at) => {
     const tall = count ? Math.max(2, (count / most) * height) : 1
     return svg('rect', {x: at * (width + gap), y: height - tall, width, height: tall, class: count ? 'bar-on' : 'bar-off'},
       svg('title', null, `${label(bound, list)}: ${count}`))
   })
   const box = `0 0 ${list.length * (width + gap)} ${height}`
-  const spoken = `Latency of ${name}: ${told.join(', ') || 'no calls'}`
+  const spoken = `Latency of ${name}: ${parts.join(', ') || 'no calls'}`
   return svg('svg', {class: 'chart', viewBox: box, width: list.length * (width + gap), height, role: 'img', 'aria-label': spoken},
     bars)
 }
@@ -78,7 +78,7 @@ function arrow(entry, [from, to], y) {
 function words(entry) {
   const what = entry.kind === 'request' || entry.kind === 'notification' ? entry.method : entry.code ?? entry.kind
   const id = entry.id === null ? '' : ` #${typeof entry.id === 'string' ? entry.id : JSON.stringify(entry.id)}`
-  const again = entry.attempt > 1 ? ` try ${entry.attempt}` : ''
+  const again = entry.attempt > 1 ? ` attempt ${entry.attempt}` : ''
   return `${what ?? entry.kind}${id}${again}${entry.micros === null ? '' : ` ${took(entry.micros)}`}`
 }
 

@@ -1,4 +1,4 @@
-// Shows two results side by side, line by line. Long stretches that are the same are folded.
+// Shows two results side by side, line by line. Long unchanged runs are collapsed.
 import {diff} from './diff.js'
 import {h} from './dom.js'
 
@@ -15,7 +15,7 @@ const parsed = (text) => {
   }
 }
 
-/** What a call answered, as lines that can be compared. */
+/** The response to a call, as comparable lines. */
 export function readable({result, error}) {
   if (error !== undefined) return `error ${JSON.stringify(error, null, 2)}`
   if (result === undefined || result === null) return ''
@@ -28,7 +28,7 @@ export function readable({result, error}) {
   return [...blocks, ...(Object.keys(rest).length ? [JSON.stringify(rest, null, 2)] : [])].join('\n')
 }
 
-/** Runs of rows: {rows, folded}; what is the same and far from any change is folded. */
+/** Runs of rows: {rows, folded}; unchanged rows far from any change are collapsed. */
 export function folded(rows) {
   const near = new Uint8Array(rows.length)
   rows.forEach((row, at) => {
@@ -53,7 +53,7 @@ function line({kind, left, right}) {
     cell('left', left), cell('right', right))
 }
 
-/** Two calls side by side; `name` says what a call is called. */
+/** Two calls side by side; `name` gives the label of a call. */
 export function compare(left, right, name) {
   const {rows, cut} = diff(readable(left), readable(right))
   const changes = rows.filter(({kind}) => kind !== 'same').length
@@ -76,16 +76,16 @@ export function compare(left, right, name) {
 
   function fold(some) {
     const button = h('button.small.ghost', {type: 'button', onclick: () => row.replaceWith(...some.slice(0, 20 * PAGE).map(line))},
-      `${some.length} lines are the same`)
+      `${some.length} unchanged lines`)
     const row = h('tr.fold', h('td', {colspan: 5}, button))
     return row
   }
   draw()
-  const told = changes ? `${changes} ${changes === 1 ? 'line differs' : 'lines differ'}.` : 'The two results are the same.'
+  const summary = changes ? `${changes} ${changes === 1 ? 'line differs' : 'lines differ'}.` : 'The results are identical.'
   const head = h('tr', h('th', h('span.sr', 'Change')), h('th', {colspan: 2}, name(left)), h('th', {colspan: 2}, name(right)))
   const columns = ['sign', 'number', 'text', 'number', 'text'].map((one) => h(`col.${one}`))
   return h('section.compare.col', {'aria-label': 'Comparison'},
-    h('p', {role: 'status'}, told, cut > 0 && ` ${cut} lines at the end were not compared.`),
+    h('p', {role: 'status'}, summary, cut > 0 && ` ${cut} lines at the end were not compared.`),
     h('div.scroll', {tabindex: 0, role: 'group', 'aria-label': 'Lines side by side'},
       h('table', h('colgroup', columns), h('thead', head), body)), more)
 }

@@ -1,11 +1,11 @@
-// A text field whose values the server can complete: a combobox that asks `completion/complete` while one types.
+// A text field with server completion: a combobox that calls `completion/complete` while the user types.
 import {h, put} from './dom.js'
 
 const PAUSE = 150
 const SHOWN = 50
 let fields = 0
 
-// `ref` names the prompt or template, `others()` gives the other arguments so far. Gives {node, input, value()}.
+// `ref` names the prompt or template, `others()` returns the other arguments so far. Returns {node, input, value()}.
 export function completedField({mcp}, {name, description, required, value = '', ref, others, onInput}) {
   const id = `completed-${(fields += 1)}`
   const can = Boolean(mcp.capabilities.completions)
@@ -34,7 +34,7 @@ export function completedField({mcp}, {name, description, required, value = '', 
   function draw(more) {
     put(box, values.map((one, index) => h('div.item', {
       id: `${id}-${index}`, role: 'option', 'aria-selected': String(index === at),
-      // Before the field loses the focus, which would close the list.
+      // On mousedown, before the field loses focus and closes the list.
       onmousedown: (event) => {
         event.preventDefault()
         take(index)
@@ -61,7 +61,7 @@ export function completedField({mcp}, {name, description, required, value = '', 
     const {total, hasMore} = result?.completion ?? {}
     values = found.slice(0, SHOWN).map(String)
     const left = Number(total) - values.length
-    draw(left > 0 ? `${left} more: type on` : (hasMore || found.length > SHOWN) && 'more: type on')
+    draw(left > 0 ? `${left} more: keep typing` : (hasMore || found.length > SHOWN) && 'more: keep typing')
   }
 
   function soon() {

@@ -1,12 +1,12 @@
-// Compares two texts by lines (Myers), for two columns side by side. Bounded: where the texts differ in more than MOST_EDITS
-// lines, what lies between their common beginning and end is shown as replaced.
+// Compares two texts by lines (Myers), for two columns side by side. Bounded: if the texts differ in more than MOST_EDITS
+// lines, everything between their common prefix and suffix is shown as replaced.
 
 const MOST_EDITS = 1000
 const MOST_LINES = 20_000
 
 /**
  * Rows for two columns: {kind: 'same'|'changed'|'gone'|'new', left: [line number, text]|null, right: the same}.
- * `cut` lines of the longer text are left out.
+ * `cut` lines of the longer text are omitted.
  */
 export function diff(before, after) {
   const all = [before.split('\n'), after.split('\n')]
@@ -20,7 +20,7 @@ export function diff(before, after) {
   return {rows: beside(rows, a, b), cut: Math.max(...all.map((lines) => lines.length - MOST_LINES), 0)}
 }
 
-// The shortest way from `a` to `b`, as 'same', 'gone' and 'new'.
+// The shortest edit script from `a` to `b`, as 'same', 'gone' and 'new'.
 function edits(a, b) {
   const replaced = [...Array(a.length).fill('gone'), ...Array(b.length).fill('new')]
   if (!a.length || !b.length) return replaced
@@ -40,7 +40,7 @@ function edits(a, b) {
   return replaced
 }
 
-// Goes back through what each number of edits reached: trace[d] holds the diagonals -d to d.
+// Backtracks through the furthest points per number of edits: trace[d] contains the diagonals -d to d.
 function walk(trace, x, y) {
   const way = []
   for (let d = trace.length; d > 0; d -= 1) {
@@ -57,7 +57,7 @@ function walk(trace, x, y) {
   return way.reverse()
 }
 
-// Lines that went and lines that came at one place stand in one row.
+// Pairs removed and added lines of one place in one row.
 function beside(kinds, a, b) {
   const rows = []
   let [left, right] = [0, 0]

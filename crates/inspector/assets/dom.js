@@ -1,11 +1,11 @@
-// Builds what the page shows. Text becomes text nodes and nothing else: no part of the page ever parses markup.
+// Builds the page's nodes. Text only ever becomes text nodes: no part of the page parses markup.
 
 const SVG = 'http://www.w3.org/2000/svg'
 // Attributes that people read or hear.
 const SPOKEN = new Set(['title', 'alt', 'placeholder', 'aria-label', 'aria-description', 'aria-valuetext', 'label'])
 
 // h('button.small', {onclick, disabled: true}, 'Run', node, [more]). Names with `on` are listeners; `class`, `style`
-// objects and attributes as written; false, null and undefined leave a child or an attribute out.
+// objects and attributes are set as given; false, null and undefined omit a child or an attribute.
 export function h(spec, properties, ...children) {
   const [tag, ...classes] = spec.split('.')
   const node = document.createElement(tag)
@@ -13,12 +13,12 @@ export function h(spec, properties, ...children) {
   return fill(node, properties, children)
 }
 
-// The same for drawings.
+// The same for SVG.
 export function svg(tag, properties, ...children) {
   return fill(document.createElementNS(SVG, tag), properties, children)
 }
 
-// Replaces all that a node holds.
+// Replaces a node's children.
 export function put(node, ...children) {
   node.replaceChildren(...nodes(children))
   return node
@@ -48,21 +48,21 @@ function nodes(children) {
     .map((child) => (child instanceof Node ? child : document.createTextNode(visible(written(child)))))
 }
 
-// An object where a text was expected is shown as JSON.
+// Shows an object as JSON where text was expected.
 function written(value) {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-// An address that a click may follow, or one that goes nowhere.
+// A URL that a click may follow, or `#`.
 function safe(address) {
   return /^(#|https?:\/\/|mailto:)/i.test(address) ? address : '#'
 }
 
-// Characters that show nothing, or turn text round: controls, fillers, joiners, bidi marks, interlinear marks, tags.
+// Invisible or reordering characters: controls, fillers, joiners, bidi marks, interlinear marks, tags.
 const HIDDEN = new RegExp('[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u115f\\u1160\\u180e' +
   '\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e0fff}]', 'gu')
 
-// They are written as what they are.
+// Replaces them with their code points.
 export function visible(text) {
   return text.replace(HIDDEN,
     (character) => `\u27e8U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}\u27e9`)

@@ -1,4 +1,4 @@
-// Follows the traffic that docent records and keeps the last of it for all views; reads and writes recordings.
+// Follows the traffic that docent records and keeps the newest entries for all views; reads and writes recordings.
 import {read} from './api.js'
 
 const KEPT = 20_000
@@ -7,7 +7,7 @@ const MOST_FILE = 256 << 20
 const MOST_EXPORT = 128 << 20
 const KINDS = ['request', 'response', 'error', 'notification', 'noise', 'opened', 'closed', 'lost']
 
-/** Entries in the order they came, and which belong to one call: items are {entry, root, cause, payload?}. */
+/** Entries in arrival order, grouped by call: items are {entry, root, cause, payload?}. */
 export class Book {
   items = []
   bySeq = new Map()
@@ -28,7 +28,7 @@ export class Book {
     return item
   }
 
-  // Forgets the oldest, some at a time: taking one from the front of a long list is not free.
+  // Drops the oldest entries in batches: removing one from the front of a long list is not free.
   trim() {
     if (this.items.length < this.most + 500) return
     for (const item of this.items.splice(0, this.items.length - this.most)) {
@@ -45,7 +45,7 @@ export class Book {
     return this.bySeq.get(item.root)
   }
 
-  // What docent added to an answer: its time, less the time in which a server worked on it.
+  // The latency that docent added: the call's time minus the time a server worked on it.
   added({entry, root}) {
     if (entry.hop !== 'client' || !entry.answers || entry.micros === null) return null
     const spans = this.calls.get(root).map((item) => item.entry)
@@ -75,7 +75,7 @@ class Feed {
     this.capture = ctx.about?.capture ?? {on: false, payloads: false}
   }
 
-  // Tells `changed` of every change for as long as it listens; nothing is asked for while nobody does.
+  // Calls `changed` on every change until unsubscribed; polls only while there are subscribers.
   on(changed) {
     this.#listeners.add(changed)
     if (!this.#running) this.#follow()
@@ -105,7 +105,7 @@ class Feed {
 
   #take({entries, first, next, capture}) {
     if (next < this.#after) {
-      // docent was started anew, and counts anew.
+      // docent was restarted and its sequence numbers start over.
       this.book = new Book(KEPT)
       this.#after = 0
       return
@@ -122,7 +122,7 @@ class Feed {
     for (const changed of this.#listeners) changed()
   }
 
-  // A message as text, and whether it was cut. A recording has its own.
+  // A message as text, and whether it was truncated. A recording contains its own payloads.
   async message({entry, payload}) {
     if (payload !== undefined || !entry.has_payload) return {payload: payload ?? null}
     return this.ctx.api.get(`api/message?seq=${entry.seq}`)
@@ -131,15 +131,15 @@ class Feed {
 
 const feeds = new WeakMap()
 
-/** The feed that all views share. */
+/** The feed shared by all views. */
 export function feedOf(ctx) {
   if (!feeds.has(ctx.mcp)) feeds.set(ctx.mcp, new Feed(ctx))
   return feeds.get(ctx.mcp)
 }
 
-/** Reads a recording: {book, bad, left} where `bad` lines are no entries and `left` ones are past the bound. */
+/** Reads a recording: {book, bad, left} counts `bad` invalid lines and `left` lines past the limit. */
 export async function readRecording(file) {
-  if (file.size > MOST_FILE) throw new Error('The file is over 256 MB. Cut it into parts and open one of them.')
+  if (file.size > MOST_FILE) throw new Error('The file is over 256 MB. Split it and open one part.')
   const lines = (await file.text()).split('\n').filter((line) => line.trim())
   const book = new Book(MOST_LINES)
   let bad = 0
@@ -152,7 +152,7 @@ export async function readRecording(file) {
   return {book, bad, left: Math.max(0, lines.length - MOST_LINES)}
 }
 
-// An entry with the types that the page counts on, whoever wrote the file.
+// Coerces an entry to the types that the page relies on; the file is untrusted.
 function clean(found) {
   const entry = {id: found.id ?? null, has_payload: typeof found.payload === 'string'}
   for (const name of ['seq', 'at', 'connection', 'answers', 'about', 'micros', 'parent', 'attempt', 'bytes', 'code']) {
@@ -164,7 +164,7 @@ function clean(found) {
   return entry
 }
 
-/** JSON of somebody else, or undefined. */
+/** Parses untrusted JSON; undefined if it is invalid. */
 export function parse(text) {
   try {
     return read(text)
@@ -173,7 +173,7 @@ export function parse(text) {
   }
 }
 
-/** Writes items as a recording: {blob, without}, where `without` payloads were left out. */
+/** Writes items as a recording: {blob, without}, where `without` counts omitted payloads. */
 export async function writeRecording(feed, items, {signal, progress}) {
   const lines = new Array(items.length)
   let [next, bytes, without] = [0, 0, 0]
@@ -197,7 +197,7 @@ export async function writeRecording(feed, items, {signal, progress}) {
 
 export const failed = ({kind, code}) => kind === 'error' || kind === 'lost' || code === -1
 
-/** From whom to whom a message went. */
+/** The sender and receiver of a message. */
 export function ends({hop, direction, peer}) {
   const other = peer ?? hop
   return direction === 'in' ? [other, 'docent'] : ['docent', other]
@@ -219,5 +219,5 @@ export function size(bytes) {
   return bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1e6).toFixed(1)} MB`
 }
 
-/** An id as people write it: 7, "a". */
+/** An id for display: 7, "a". */
 export const idText = (id) => (id === null || id === undefined ? '' : typeof id === 'string' ? id : JSON.stringify(id))

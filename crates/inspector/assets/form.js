@@ -1,6 +1,6 @@
-// Makes a form of a JSON Schema. A field is {node, value(), set(value), show(problems, path, all), focus()}: its value is
-// undefined where it is left out, and it shows what the schema has against it as one types. A value that a field can't
-// show stays as it is until the field is edited, so that form and JSON never lose what the other has.
+// Builds a form from a JSON Schema. A field is {node, value(), set(value), show(problems, path, all), focus()}: its value is
+// undefined where it is omitted, and it shows schema violations while the user types. A value that a field cannot
+// display is kept until the field is edited, so that form and JSON never lose each other's data.
 import {h, put} from './dom.js'
 import {editor, pretty} from './jsonview.js'
 import {check, isObject, resolve, under} from './schema.js'
@@ -8,7 +8,7 @@ import {check, isObject, resolve, under} from './schema.js'
 const DEEPEST = 10
 const MOST_ITEMS = 200
 const MOST_OPTIONS = 1000
-// Schemas may unfold without end: these bound what is followed for one field, made at once, and shown at once.
+// Schemas may expand without end: these limit what is followed for one field, created at once, and shown at once.
 const MOST_PARTS = 100
 const MOST_MADE = 400
 const MOST_STARTED = 5000
@@ -20,7 +20,7 @@ let ids = 0
 
 /**
  * {node, value(), set(value), errors(), reveal(), focus(path)}; `onChange` gets the value after each edit. Without a value
- * it begins with the defaults of the schema.
+ * it starts with the schema's defaults.
  */
 export function makeForm(schema, value, onChange) {
   const form = {root: schema, changed: () => {}, made: 0, unread: new Map()}
@@ -28,7 +28,7 @@ export function makeForm(schema, value, onChange) {
   const node = h('div.form', field.node)
   let all = false
   const unread = () => [...form.unread].filter(([one]) => node.contains(one)).map(([, problem]) => problem)
-  // What is judged: the value that was set, and from the first edit on what the fields make of it.
+  // The value to validate: the one that was set, and after the first edit the one from the fields.
   let now = value
   const errors = () => [...check(schema, now), ...unread()]
   const judge = () => field.show(errors(), '', all)
@@ -47,13 +47,13 @@ export function makeForm(schema, value, onChange) {
       now = next
       judge()
     },
-    // From here on also shows what is wrong with fields that nobody has touched, and goes to the first one.
+    // Also shows problems of untouched fields from now on, and focuses the first one.
     reveal() {
       all = true
       judge()
       node.querySelector('[aria-invalid="true"]')?.focus()
     },
-    // Goes to the field of a path, or to the nearest one around it.
+    // Focuses the field of a path, or the nearest enclosing one.
     focus(path = '') {
       const places = [...node.querySelectorAll('[data-path]')].filter(({dataset}) => isWithin(path, dataset.path))
       const nearest = places.sort((a, b) => b.dataset.path.length - a.dataset.path.length)[0]
@@ -64,7 +64,7 @@ export function makeForm(schema, value, onChange) {
 
 const isWithin = (path, outer) => path === outer || path.startsWith(`${outer}/`)
 
-/** What a form begins with: defaults, and what can only be one value; undefined where the schema names none. */
+/** The initial value of a form: defaults and single-value choices; undefined where the schema has none. */
 export function startOf(schema, root = schema, required = true, depth = 0, budget = {left: MOST_STARTED}) {
   if ((budget.left -= 1) < 0) return undefined
   const {default: given, const: only, enum: some, properties, type, ...rest} = flat({root}, schema)
@@ -79,7 +79,7 @@ export function startOf(schema, root = schema, required = true, depth = 0, budge
     .filter(([, value]) => value !== undefined))
 }
 
-// A schema with its references followed and `allOf` put together, as far as a form needs it.
+// Resolves references and merges `allOf`, as far as a form needs it.
 function flat(form, schema, depth = 0, budget = {left: MOST_PARTS}) {
   if (!isObject(schema) || depth > DEEPEST || (budget.left -= 1) < 0) return {}
   const {$ref, allOf, ...own} = schema
@@ -91,7 +91,7 @@ function flat(form, schema, depth = 0, budget = {left: MOST_PARTS}) {
   }), own)
 }
 
-// How a value of this schema is entered.
+// Creates the input field for a schema.
 function fieldOf(form, {schema: raw, ...at}) {
   const schema = flat(form, raw)
   const options = {...at, schema}
@@ -119,7 +119,7 @@ const brief = (value, most = 60) => {
   return all.length > most ? `${all.slice(0, most - 1)}…` : all
 }
 
-// What a schema says of a value besides its name, in few words.
+// A short hint about the values a schema accepts.
 function hintOf(schema) {
   const {type, format, minimum, maximum, exclusiveMinimum, exclusiveMaximum, minLength, maxLength, minItems, maxItems, pattern} = schema
   const between = (least, most, unit = '') => {
@@ -136,18 +136,18 @@ function hintOf(schema) {
   ].filter(Boolean).join(' · ')
 }
 
-// The description of a field; a long one unfolds.
+// The description of a field; a long one is collapsed.
 function aboutOf({title, description}, name, id) {
-  const told = [text(title) === name ? '' : text(title), text(description)].filter(Boolean).join(' — ')
-  if (!told) return null
-  if (told.length <= LONG) return h('div.about', {id: `${id}-about`}, told)
-  return h('details.about', {id: `${id}-about`}, h('summary', `${told.slice(0, 120)}…`), told)
+  const words = [text(title) === name ? '' : text(title), text(description)].filter(Boolean).join(' — ')
+  if (!words) return null
+  if (words.length <= LONG) return h('div.about', {id: `${id}-about`}, words)
+  return h('details.about', {id: `${id}-about`}, h('summary', `${words.slice(0, 120)}…`), words)
 }
 
-// The frame of a field with one control: label, hint, description, control, and what is wrong.
+// The frame of a field with one control: label, hint, description, control, and problems.
 function framed(form, {schema, name, required, label, remove, inside}, input, hint = hintOf(schema)) {
   const id = `field-${(ids += 1)}`
-  const told = h('div.problem', {id: `${id}-problem`})
+  const problem = h('div.problem', {id: `${id}-problem`})
   const about = aboutOf(schema, name, id)
   let touched = false
   input.id = id
@@ -158,23 +158,23 @@ function framed(form, {schema, name, required, label, remove, inside}, input, hi
   })
   const kind = inside ? 'sr' : required ? 'required' : ''
   const node = h('div.field', h('div.row', h('label', {for: id, class: kind}, label ?? (name || 'Value')),
-    hint && h('span.hint', {id: `${id}-hint`}, hint), remove), about, input, told)
+    hint && h('span.hint', {id: `${id}-hint`}, hint), remove), about, input, problem)
   const show = (problems, path, all, present) => {
     const own = problems.filter((one) => isWithin(one.path, path))
-    const told_ = own.length > 0 && (all || touched || present)
+    const isShown = own.length > 0 && (all || touched || present)
     input.dataset.path = path
-    input.setAttribute('aria-invalid', String(told_))
-    put(told, told_ && own.slice(0, 3).map((one) => h('div', `${one.path === path ? '' : `${one.path} `}${one.reason}`)))
+    input.setAttribute('aria-invalid', String(isShown))
+    put(problem, isShown && own.slice(0, 3).map((one) => h('div', `${one.path === path ? '' : `${one.path} `}${one.reason}`)))
   }
-  return {node, show, told}
+  return {node, show, problem}
 }
 
-// A choice among values; one that is none of them is kept and named.
+// A choice among values; a value outside them is kept and shown.
 function choice(form, options, values, titles = []) {
   if (values.length > MOST_OPTIONS) return raw_(form, options, `one of ${values.length} values`)
   const label = (value, at) => (typeof titles?.[at] === 'string' && titles[at] ? titles[at]
     : typeof value === 'string' && value !== '' ? value : JSON.stringify(value))
-  const select = h('select', {onchange: () => form.changed()}, h('option', {value: ''}, options.required ? 'choose …' : 'left out'),
+  const select = h('select', {onchange: () => form.changed()}, h('option', {value: ''}, options.required ? 'choose…' : 'not set'),
     values.map((value, at) => h('option', {value: String(at)}, brief(label(value, at), 200))))
   const {node, show} = framed(form, options, select, hintOf({...options.schema, type: options.schema.type ?? 'choice'}))
   const known = values.map((value) => JSON.stringify(value))
@@ -193,7 +193,7 @@ function choice(form, options, values, titles = []) {
   }
 }
 
-// A text or a number. Numbers are texts on the page, so that one sees what one typed wrong.
+// A text or a number. Numbers use text inputs, so that invalid input stays visible.
 function textField(form, options, type) {
   const {schema} = options
   const kind = type === 'string' ? INPUTS[schema.format] : 'text'
@@ -227,7 +227,7 @@ function textField(form, options, type) {
       foreign = undefined
       input.value = shown ?? ''
       blank = next === ''
-      // What the control would change is kept as it came.
+      // A value that the control would change is kept as received.
       if (shown === null || (next !== undefined && !blank && JSON.stringify(value()) !== JSON.stringify(next))) foreign = next
       if (foreign !== undefined) input.value = ''
       input.placeholder = foreign === undefined ? common.placeholder : `${brief(JSON.stringify(foreign))}: kept until you type`
@@ -236,21 +236,21 @@ function textField(form, options, type) {
   }
 }
 
-// A value of any kind, as JSON.
+// A value of any type, edited as JSON.
 function raw_(form, options, hint) {
   const json = editor('', {label: `${options.name || 'Value'} as JSON`, onInput: edited})
   const area = json.node.querySelector('textarea')
   area.rows = 2
   const about = hint ?? (hintOf(options.schema) || 'any JSON')
-  const {node, show, told} = framed(form, options, area, about)
+  const {node, show, problem} = framed(form, options, area, about)
   area.removeAttribute('aria-label')
-  told.before(json.node)
+  problem.before(json.node)
   json.node.prepend(area)
   let last
 
   function edited(typed) {
     const {value, reason} = typed.trim() ? json.read() : {}
-    if (reason) form.unread.set(node, {path: area.dataset.path ?? '', reason: `is no JSON: ${reason}`})
+    if (reason) form.unread.set(node, {path: area.dataset.path ?? '', reason: `is not valid JSON: ${reason}`})
     else {
       form.unread.delete(node)
       last = value
@@ -264,18 +264,18 @@ function raw_(form, options, hint) {
       last = next
       json.set(next === undefined ? '' : pretty(next))
     },
-    show: (problems, path, all) => show(problems.filter((one) => !one.reason.startsWith('is no JSON')), path, all, last !== undefined),
+    show: (problems, path, all) => show(problems.filter((one) => !one.reason.startsWith('is not valid JSON')), path, all, last !== undefined),
   }
 }
 
-// What a branch of a union is called.
+// The label of a union's branch.
 function branchName(schema, at) {
   const {title, type, $ref, format} = schema
   if (title !== undefined) return brief(title, 40)
   if ('const' in schema) return brief(JSON.stringify(schema.const), 40)
   if (Array.isArray(schema.enum)) return `one of ${brief(schema.enum.map(text).join(', '), 40)}`
   const inner = isObject(schema.properties) ? Object.entries(schema.properties) : []
-  // Unions of objects are mostly told apart by one constant.
+  // Unions of objects usually differ by one constant.
   const [key, sign] = inner.find(([, one]) => isObject(one) && 'const' in one) ?? []
   if (key) return `${key}: ${brief(JSON.stringify(sign.const), 30)}`
   if (inner.length) return `object with ${brief(inner.map(([name]) => name).join(', '), 40)}`
@@ -283,7 +283,7 @@ function branchName(schema, at) {
   return named || brief($ref ?? '', 40) || `choice ${at + 1}`
 }
 
-// One of several kinds of value: a choice of the kind, and the field of that kind.
+// One of several types of value: a choice of the type, and its field.
 function union(form, options, branches) {
   const {schema, depth} = options
   const {anyOf, oneOf, type, default: given, title, description, ...common} = schema
@@ -291,12 +291,12 @@ function union(form, options, branches) {
     const {default: own, ...rest} = defined(one)
     return {...common, ...(anyOf || oneOf ? defined({type}) : {}), ...rest, ...(own !== given && {default: own})}
   })
-  const select = h('select.kind', {'aria-label': `Kind of ${options.name || 'value'}`, onchange: () => change(Number(select.value))},
+  const select = h('select.kind', {'aria-label': `Type of ${options.name || 'value'}`, onchange: () => change(Number(select.value))},
     kinds.map((one, at) => h('option', {value: String(at)}, branchName(one, at))))
   const place = h('div.branch')
   const id = `field-${(ids += 1)}`
   const called = options.label ?? (options.name || 'Value')
-  const node = h('div.union', {role: 'group', 'aria-label': `Kinds of ${called}`},
+  const node = h('div.union', {role: 'group', 'aria-label': `Types of ${called}`},
     h('div.row', h('span.name', {class: options.required ? 'required' : ''}, called), select, h('span.hint', hintOf({default: given})),
       options.remove), aboutOf({title, description}, options.name, id), place)
   let at = 0
@@ -344,20 +344,20 @@ function isAlike({type, properties}, value) {
   return [type].flat().some((one) => one === kind || (one === 'integer' && kind === 'number'))
 }
 
-// The frame of an object or a list: a group with its name, what is wrong with it as a whole, and buttons.
+// The frame of an object or a list: a group with its name, its own problems, and buttons.
 function grouped({schema, name, required, label, depth, remove, inside}, parts, ...buttons) {
   const id = `field-${(ids += 1)}`
-  const told = h('div.problem')
+  const problem = h('div.problem')
   const about = depth > 0 && aboutOf(schema, name, id)
   const hint = depth > 0 && hintOf({...schema, default: undefined})
   const role = depth > 0 && !inside && {role: 'group', 'aria-labelledby': id}
   const node = h('div.group', {...role, class: depth > 0 ? 'framed' : ''},
     depth > 0 && h('div.row', h('span.name', {id, class: inside ? 'sr' : required ? 'required' : ''}, label ?? (name || 'Value')),
-      h('span.hint', hint), buttons, remove), about, parts, told)
+      h('span.hint', hint), buttons, remove), about, parts, problem)
   const show = (problems, path, all, present) => {
     const own = problems.filter((one) => one.path === path)
     node.dataset.path = path
-    put(told, (all || present) && own.slice(0, 3).map((one) => h('div', one.reason)))
+    put(problem, (all || present) && own.slice(0, 3).map((one) => h('div', one.reason)))
   }
   return {node, show}
 }
@@ -374,7 +374,7 @@ function objectField(form, options) {
   }})
   const needed = new Set(Array.isArray(schema.required) ? schema.required : [])
   const properties = new Map(Object.entries(isObject(schema.properties) ? schema.properties : {}))
-  // Required ones first, so that what must be filled in is in sight.
+  // Required fields first, so that they are visible.
   const names = [...properties.keys()].sort((a, b) => needed.has(b) - needed.has(a))
   const {node, show} = grouped(options, [fields, more, extras.node], toggle)
   const made = new Map()
@@ -438,15 +438,15 @@ function objectField(form, options) {
   }
 }
 
-// Fields of an object that the schema does not name: what the value has, and a way to add one.
+// Fields that the schema does not define: those of the value, and a way to add one.
 function extraFields(form, {schema, depth}) {
   const inner = isObject(schema.additionalProperties) ? schema.additionalProperties : {}
-  // An object without any field is what a person wants to fill; elsewhere extra fields must be announced.
+  // An object without defined fields accepts any; elsewhere the schema must allow extra fields.
   const free = isObject(schema.additionalProperties) || schema.additionalProperties === true ||
     (schema.additionalProperties !== false && depth > 0 && !isObject(schema.properties))
   const rows = h('div.fields')
   const name = h('input.input', {
-    type: 'text', 'aria-label': 'Name of another field', placeholder: 'name', autocomplete: 'off', spellcheck: 'false',
+    type: 'text', 'aria-label': 'New field name', placeholder: 'name', autocomplete: 'off', spellcheck: 'false',
     onkeydown: (event) => {
       if (event.key !== 'Enter' || event.ctrlKey || event.metaKey) return
       event.preventDefault()
@@ -506,7 +506,7 @@ function arrayField(form, options) {
   }}, 'Add')
   const {node, show} = grouped({...options, schema: {...schema, type: 'array'}}, [list], state, add)
   const items = []
-  // More items than a form can show are edited as JSON; so is what is no list.
+  // Lists too long for a form, and values that are not lists, are edited as JSON.
   let whole = null
   let given = false
 
@@ -536,7 +536,7 @@ function arrayField(form, options) {
 
   function draw() {
     add.disabled = Boolean(whole) || items.length >= MOST_ITEMS
-    put(state, items.length || whole ? '' : given || required ? 'empty' : 'left out')
+    put(state, items.length || whole ? '' : given || required ? 'empty' : 'not set')
   }
 
   function clear() {

@@ -1,4 +1,4 @@
-// Draws who needs whom: layers from left to right, arrows between them, every node a button.
+// Draws dependencies: layers from left to right, arrows between them, every node a button.
 import {h, svg} from './dom.js'
 
 export const MOST_NODES = 60
@@ -8,7 +8,7 @@ const ACROSS = 250
 const DOWN = 40
 const BACK = 34
 
-// Layers by the longest way from those that nobody needs. An edge that closes a circle does not count.
+// Layers by the longest path from nodes without dependents. An edge that closes a cycle does not count.
 export function layersOf(nodes, edges) {
   const out = new Map(nodes.map(({id}) => [id, []]))
   for (const {from, to} of edges) if (from !== to) out.get(from)?.push(to)
@@ -43,7 +43,7 @@ export function layersOf(nodes, edges) {
   return depth
 }
 
-// The nodes with most edges where there are more than can be shown, and how many were left out.
+// The nodes with the most edges, if not all fit, and how many were omitted.
 export function bounded(nodes, edges, most = MOST_NODES) {
   if (nodes.length <= most) return {nodes, edges, left: 0}
   const weight = new Map()
@@ -72,7 +72,7 @@ function place(nodes, edges) {
   return {at, width: filled.length * ACROSS - ACROSS + WIDTH + 20, height: tallest * DOWN + BACK}
 }
 
-// Ahead from side to side, back from below to below, and within a column round the right side.
+// Forward edges run from side to side, backward ones below, and edges within a column around the right side.
 function way(from, to) {
   const [y1, y2] = [from.y + HEIGHT / 2, to.y + HEIGHT / 2]
   const [x1, x2] = [from.x + WIDTH, to.x]
@@ -93,7 +93,7 @@ export function graph({nodes, edges, label, open}) {
   }, svg('path', {d: 'M0 0L8 4L0 8z'}))
   const arrows = shown.edges.filter(({from, to}) => from !== to).map(({from, to}) => ({from, to, line: arrow(at.get(from), at.get(to))}))
   const lines = svg('svg', {width, height, 'aria-hidden': 'true'}, svg('defs', {}, head), arrows.map(({line}) => line))
-  // The arrows of the node under the pointer, or with the focus, stand out.
+  // Highlights the arrows of the hovered or focused node.
   const mark = (id) => {
     for (const {from, to, line} of arrows) line.classList.toggle('on', from === id || to === id)
   }
@@ -109,5 +109,5 @@ export function graph({nodes, edges, label, open}) {
   })
   const sheet = h('div.sheet', {style: {width: `${width}px`, height: `${height}px`}}, lines, boxes)
   return h('div.col', h('div.graph', {role: 'group', 'aria-label': label}, sheet),
-    shown.left > 0 && h('p.quiet', `${shown.left} with fewer connections are left out. Choose a node to see its own.`))
+    shown.left > 0 && h('p.quiet', `${shown.left} nodes with fewer connections are hidden. Choose a node to see its own.`))
 }

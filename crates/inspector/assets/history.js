@@ -1,5 +1,5 @@
-// Calls that were made and calls that were saved under a name, kept in a store over reloads and within bounds. Results
-// that are too large for the store are held as long as the page is.
+// Past calls and saved calls, kept in a bounded store across reloads. Results
+// too large for the store are kept in memory until the page closes.
 import {read} from './api.js'
 
 export const MOST_CALLS = 100
@@ -11,7 +11,7 @@ const MOST_HELD = 20
 
 const histories = new WeakMap()
 
-/** The history in a store; one a store, so that what is held outlives a view. */
+/** The history of a store; one per store, so that results in memory outlive a view. */
 export function historyOf(store) {
   if (!histories.has(store)) histories.set(store, new History(store))
   return histories.get(store)
@@ -19,7 +19,7 @@ export function historyOf(store) {
 
 const sizeOf = (value) => (value === undefined ? 0 : JSON.stringify(value).length)
 
-/** A call is {id, at, ms, tool, args, era, result?, error?: {code, message, data}, left?: bytes that were not kept}. */
+/** A call is {id, at, ms, tool, args, era, result?, error?: {code, message, data}, left?: bytes not stored}. */
 export class History {
   #store
   #held = new Map()
@@ -28,13 +28,13 @@ export class History {
     this.#store = store
   }
 
-  // What was kept is marked as read: a server said it.
+  // Marks stored data as parsed, because it came from a server.
   #list(key) {
     const kept = this.#store.get(key, [])
     return Array.isArray(kept) ? read(JSON.stringify(kept)).filter((one) => one && typeof one === 'object') : []
   }
 
-  /** Newest first; of one tool where its name is given. */
+  /** Newest first; of one tool if a name is given. */
   calls(tool) {
     const all = this.#list('calls').map((call) => this.#held.get(call.id) ?? call)
     return tool === undefined ? all : all.filter((call) => call.tool === tool)
@@ -44,7 +44,7 @@ export class History {
     return this.calls().find((call) => call.id === id) ?? null
   }
 
-  // Reads what is kept first: another tab may have added to it.
+  // Rereads the store first: another tab may have added to it.
   add(call) {
     const whole = {...call, id: `${call.at}-${Math.random().toString(36).slice(2, 8)}`}
     const kept = bounded(whole)
@@ -58,7 +58,7 @@ export class History {
     for (const id of [...this.#held.keys()].slice(0, -MOST_HELD)) this.#held.delete(id)
   }
 
-  // Of one tool, or all.
+  // Clears the history of one tool, or all.
   forget(tool) {
     const left = tool === undefined ? [] : this.#list('calls').filter((call) => call.tool !== tool)
     this.#store.set('calls', left.length ? left : null)
@@ -68,7 +68,7 @@ export class History {
     return this.#list('saved').filter((one) => tool === undefined || one.tool === tool)
   }
 
-  // A name is used once a tool. Gives false where the arguments are too large to be kept.
+  // Names are unique per tool. Returns false if the arguments are too large to store.
   save(tool, name, args) {
     if (sizeOf(args) > LARGEST_ARGUMENTS) return false
     const others = this.#list('saved').filter((one) => one.tool !== tool || one.name !== name)
@@ -81,7 +81,7 @@ export class History {
   }
 }
 
-// A call without what is too large to be kept.
+// A call without the parts that are too large to store.
 function bounded(call) {
   const {result, error, args, ...rest} = call
   const [answer, given] = [sizeOf(result) + sizeOf(error), sizeOf(args)]

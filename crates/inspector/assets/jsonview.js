@@ -1,5 +1,5 @@
-// Shows JSON as a tree that unfolds, and edits it as text with the line of what is wrong. The tree makes nodes only for
-// what is open, a hundred at a time.
+// Shows JSON as a collapsible tree, and edits it as text with line numbers of errors. The tree creates nodes only for
+// open branches, a hundred at a time.
 import {h, put} from './dom.js'
 import {isObject, under} from './schema.js'
 
@@ -9,7 +9,7 @@ const DEEPEST = 400
 const LONGEST = 1_000_000
 let editors = 0
 
-/** A value as a tree; `open` is how many levels are open at first. */
+/** A value as a tree; `open` is the number of levels expanded at first. */
 export function tree(value, {open = 1} = {}) {
   return h('div.tree', branch(null, value, open))
 }
@@ -73,7 +73,7 @@ function leaf(value) {
   return [shown, ' ', button]
 }
 
-/** What a text is: {value, lines: Map(path to line)} or {line, reason}; lines count from 1. */
+/** Parses a text: {value, lines: Map(path to line)} or {line, reason}; lines count from 1. */
 export function readJson(text) {
   const scan = {text, at: 0, lines: new Map()}
   try {
@@ -84,11 +84,11 @@ export function readJson(text) {
     try {
       walk(scan, '', 0)
       skip(scan)
-      if (scan.at < text.length) fail(scan, 'There is something after the end.')
+      if (scan.at < text.length) fail(scan, 'Unexpected text after the end.')
     } catch (error) {
       return {line: lineAt(text, scan.at), reason: error.message}
     }
-    return {line: lineAt(text, scan.at), reason: 'This is no JSON.'}
+    return {line: lineAt(text, scan.at), reason: 'Not valid JSON.'}
   }
 }
 
@@ -98,7 +98,7 @@ const TEXT = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-f]{4}))*"/iy
 const WORD = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false|null/iy
 
 const fail = (scan, reason) => {
-  throw new SyntaxError(scan.at >= scan.text.length ? `The text ends too early. ${reason}` : reason)
+  throw new SyntaxError(scan.at >= scan.text.length ? `Unexpected end of text. ${reason}` : reason)
 }
 
 function take(scan, expression) {
@@ -109,30 +109,30 @@ function take(scan, expression) {
 }
 const skip = (scan) => take(scan, SPACE)
 
-// Goes over a value as JSON.parse does, to say where it is or where it ends being one.
+// Walks a value as JSON.parse does, to find its position or its first error.
 function walk(scan, path, depth) {
   skip(scan)
   scan.lines.set(path, scan.at)
   const start = scan.text[scan.at]
   if (start !== '{' && start !== '[') {
-    if (!take(scan, start === '"' ? TEXT : WORD)) fail(scan, start === '"' ? 'A text is not closed, or has a stray character.' : 'A value is missing.')
+    if (!take(scan, start === '"' ? TEXT : WORD)) fail(scan, start === '"' ? 'A string is not closed, or has an invalid character.' : 'Missing value.')
     return
   }
-  if (depth > DEEPEST) fail(scan, 'This is nested too deep.')
+  if (depth > DEEPEST) fail(scan, 'Nested too deep.')
   const end = start === '{' ? '}' : ']'
   scan.at += 1
   skip(scan)
   for (let index = 0; scan.text[scan.at] !== end; index += 1) {
-    if (index > 0 && scan.text[scan.at] !== ',') fail(scan, `A comma or ${end} is missing.`)
+    if (index > 0 && scan.text[scan.at] !== ',') fail(scan, `Missing comma or ${end}.`)
     if (index > 0) scan.at += 1
     let key = index
     if (start === '{') {
       skip(scan)
       const name = take(scan, TEXT)
-      if (!name) fail(scan, 'A name in double quotes is missing.')
+      if (!name) fail(scan, 'Missing name in double quotes.')
       key = JSON.parse(name)
       skip(scan)
-      if (scan.text[scan.at] !== ':') fail(scan, 'A colon is missing.')
+      if (scan.text[scan.at] !== ':') fail(scan, 'Missing colon.')
       scan.at += 1
     }
     walk(scan, under(path, key), depth + 1)
@@ -145,12 +145,12 @@ function walk(scan, path, depth) {
 export function editor(text, {onInput, label = 'JSON'} = {}) {
   const id = `editor-${(editors += 1)}`
   const area = h('textarea.input.editor', {spellcheck: 'false', autocomplete: 'off', 'aria-label': label, 'aria-describedby': id, rows: 6})
-  const told = h('div.problem', {id, 'aria-live': 'polite'})
+  const problem = h('div.problem', {id, 'aria-live': 'polite'})
   const read = () => readJson(area.value)
   const judge = () => {
     const {line, reason} = area.value.trim() ? read() : {}
     area.setAttribute('aria-invalid', String(Boolean(reason)))
-    put(told, reason && h('button.small.ghost.bad', {type: 'button', onclick: () => mark(line)}, `Line ${line}: ${reason}`))
+    put(problem, reason && h('button.small.ghost.bad', {type: 'button', onclick: () => mark(line)}, `Line ${line}: ${reason}`))
   }
   const set = (next) => {
     area.value = next
@@ -169,10 +169,10 @@ export function editor(text, {onInput, label = 'JSON'} = {}) {
     onInput?.(area.value)
   })
   set(text)
-  return {node: h('div.col.tight', area, told), text: () => area.value, set, read, mark}
+  return {node: h('div.col.tight', area, problem), text: () => area.value, set, read, mark}
 }
 
-// What is missing has no line: the line of what it is missing from is told.
+// A missing value has no line, so the line of its parent is used.
 function nearest(lines, path) {
   let at = path
   while (at && !lines.has(at)) at = at.slice(0, at.lastIndexOf('/'))

@@ -1,7 +1,7 @@
-// A listbox with a search field: arrows or j and k move, Enter opens. Long lists only have the rows that are in sight.
+// A listbox with a search field: arrows or j and k move, Enter opens. Long lists render only the visible rows.
 import {h, put} from './dom.js'
 
-// Above this many rows only those in sight are made.
+// Above this many rows only the visible ones are rendered.
 const WHOLE = 200
 const MARGIN = 8
 let lists = 0
@@ -37,7 +37,7 @@ export function makeList({items, key, row, open, label, empty, text = key}, keys
     put(count, words.length ? `${shown.length} of ${items.length}` : `${items.length}`)
     box.hidden = !shown.length
     none.hidden = Boolean(shown.length)
-    put(none, items.length ? `Nothing matches “${search.value}”.` : (empty ?? 'There is nothing here.'))
+    put(none, items.length ? `Nothing matches “${search.value}”.` : (empty ?? 'Nothing here.'))
     height = 0
     draw()
   }
@@ -59,7 +59,7 @@ export function makeList({items, key, row, open, label, empty, text = key}, keys
     } else box.removeAttribute('aria-activedescendant')
   }
 
-  // Rows of a long list all have the height of its first one.
+  // All rows of a long list have the height of its first row.
   function drawInSight() {
     if (!height) {
       put(box, option(shown[0], 0))
@@ -124,7 +124,7 @@ export function makeList({items, key, row, open, label, empty, text = key}, keys
     event.preventDefault()
   }
 
-  // Lists out of sight leave their keys to others.
+  // Hidden lists leave their keys to others.
   const inSight = (run) => () => (node.isConnected && node.offsetParent !== null ? run() : false)
   const step = (by) => inSight(() => {
     box.focus()

@@ -1,5 +1,5 @@
-// Shows Markdown: `parse` makes a plain tree of it, `markdown` makes nodes of that. Markup in the text stays text, pictures
-// become links, and every step goes forward: hostile text costs no more than other text of its length.
+// Renders Markdown: `parse` builds a plain tree, `markdown` turns it into nodes. HTML in the text stays text, images
+// become links, and parsing never backtracks: hostile text costs no more than other text of its length.
 import {h} from './dom.js'
 
 const MOST_TEXT = 300_000
@@ -79,7 +79,7 @@ function items(take) {
   return list
 }
 
-// An item goes on over lines that are indented as its text is, and over lines that go on with its paragraph.
+// An item continues over lines indented like its text, and over lines that continue its paragraph.
 function itemLines(take, [whole]) {
   const width = /\S$/.test(whole) ? whole.length + 1 : whole.length
   const inner = [take.lines[take.at].slice(whole.length)]
@@ -159,7 +159,7 @@ function paragraph(take) {
       take.at += 1
       return {type: 'heading', level: line.includes('=') ? 1 : 2, children: spans(inner.join('\n'))}
     }
-    // At the greatest depth nothing else takes these lines.
+    // At the maximum depth nothing else consumes these lines.
     if (inner.length && starts(line)) break
     inner.push(line.trimStart())
   }
@@ -205,7 +205,7 @@ export function spans(text) {
   return root.children
 }
 
-// What was opened and never closed is text.
+// An unclosed mark is text.
 function unopen(state, add) {
   const {mark, children} = state.open.pop()
   add({type: 'text', text: mark})
@@ -214,7 +214,7 @@ function unopen(state, add) {
 
 function code(state, add, take) {
   const ticks = take(TICKS)
-  // Where runs of each length end is looked up once, so that many openings without an end stay cheap.
+  // The end of each run length is indexed once, so that many unclosed openings stay cheap.
   state.ticks ??= [...state.text.matchAll(/`+/g)].reduceRight((all, {0: run, index}) => {
     if (!all.has(run.length)) all.set(run.length, [])
     all.get(run.length).push(index)
@@ -254,7 +254,7 @@ function stress(state, add, take) {
   return true
 }
 
-// Goes on from the last place that was looked up: looking from each opening anew would take the square of the length.
+// Continues from the last lookup: searching again from each opening would take quadratic time.
 function next(state, sign) {
   if (!(state.ends[sign] >= state.at)) state.ends[sign] = state.text.indexOf(sign, state.at)
   if (state.ends[sign] < 0) state.ends[sign] = Infinity

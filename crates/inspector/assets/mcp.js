@@ -1,12 +1,12 @@
-// Speaks MCP with one server through docent's `line`: the handshake of each era, requests with progress and
-// cancellation, questions of the server, and a connection that comes back by itself. Requests are never sent twice.
+// An MCP client for one server through docent's `line` socket: the handshake of each era, requests with progress and
+// cancellation, server requests, and automatic reconnection. Requests are never sent twice.
 import {lineAddress, read} from './api.js'
 
 export const STATELESS = '2026-07-28'
 export const SESSION = '2025-11-25'
 export const REVISIONS = [STATELESS, SESSION, '2025-06-18', '2025-03-26', '2024-11-05']
 
-// Refusals of `initialize` that a server without handshake gives.
+// Errors to `initialize` from a server without a handshake.
 const NO_HANDSHAKE = [-32601, -32600, -32602, -32022]
 const URL_FIRST = -32042
 const META = 'io.modelcontextprotocol/'
@@ -15,7 +15,7 @@ const PAGES = 1000
 const ROUNDS = 16
 const KEPT = 500
 const NOTES = 200
-// A server that ends this often before it is ready is not started again by itself.
+// After this many failures before it is ready, a server is not restarted automatically.
 const TRIES = 5
 const TEXTS = ['name', 'title', 'description', 'uri', 'uriTemplate', 'mimeType']
 
@@ -26,10 +26,10 @@ const ABLE = {
   extensions: {[`${META}ui`]: {mimeTypes: ['text/html;profile=mcp-app']}},
 }
 
-// Why a request has no result. `code` is null where no answer came; `request` is {method, params}.
+// A failed request. `code` is null if no response came; `request` is {method, params}.
 export class McpError extends Error {
   constructor({code = null, message, data}, request) {
-    super(typeof message === 'string' && message ? message : 'The server does not say why.')
+    super(typeof message === 'string' && message ? message : 'The server gave no reason.')
     this.name = 'McpError'
     this.code = code
     this.data = data
@@ -45,11 +45,11 @@ export class Client {
   capabilities = {}
   instructions = ''
   exchanges = []
-  // When the next attempt is made (ms since 1970), or null.
+  // Time of the next attempt (ms since 1970), or null.
   retryAt = null
-  // Addresses of resources whose changes are wanted; kept over reconnects.
+  // URIs of subscribed resources; kept across reconnects.
   watched = new Set()
-  ask = () => Promise.reject(new McpError({code: -32601, message: 'Nobody is there to answer.'}))
+  ask = () => Promise.reject(new McpError({code: -32601, message: 'No handler for server requests.'}))
 
   #socket = null
   #options = {}
@@ -65,18 +65,18 @@ export class Client {
     this.info = {name: 'docent-inspector', version}
   }
 
-  // Listens to a notification's method, '*' for all, 'state', 'exchange' (one has ended), 'noise' or 'stderr'.
-  // Listeners get (params, message). Returns what ends it.
+  // Subscribes to a notification's method, '*' for all, 'state', 'exchange' (one has ended), 'noise' or 'stderr'.
+  // Listeners get (params, message). Returns the function that unsubscribes.
   on(method, listener) {
     if (!this.#listeners.has(method)) this.#listeners.set(method, new Set())
     this.#listeners.get(method).add(listener)
     return () => this.#listeners.get(method).delete(listener)
   }
 
-  #emit(method, ...told) {
+  #emit(method, ...args) {
     for (const listener of [...(this.#listeners.get(method) ?? [])]) {
       try {
-        listener(...told)
+        listener(...args)
       } catch (error) {
         reportError(error)
       }
@@ -88,7 +88,7 @@ export class Client {
     this.#emit('state', this)
   }
 
-  // Opens the line to a target, and keeps it open. Options: target, revision ('auto' or one), agreed.
+  // Opens the connection to a target and keeps it open. Options: target, revision ('auto' or one), agreed.
   open(options) {
     this.#options = {...this.#options, ...options}
     this.#attempt = 0
@@ -96,7 +96,7 @@ export class Client {
     this.#connect()
   }
 
-  // Tries now what would be tried later.
+  // Retries the connection now instead of later.
   retry() {
     this.#attempt = 0
     this.#connect()
@@ -112,7 +112,7 @@ export class Client {
   #connect() {
     clearTimeout(this.#timer)
     this.retryAt = null
-    this.#drop('The connection was opened anew.')
+    this.#drop('The connection was reopened.')
     const {target, agreed} = this.#options
     const socket = new WebSocket(lineAddress(target, agreed))
     this.#socket = socket
@@ -136,7 +136,7 @@ export class Client {
     }
   }
 
-  // Everything that waits on the present line ends.
+  // Ends everything that waits on the current connection.
   #drop(why) {
     const socket = this.#socket
     this.#socket = null
@@ -148,21 +148,21 @@ export class Client {
   }
 
   #lost(why) {
-    const told = why ?? (this.state === 'ready' ? 'The connection to docent is lost.' : 'docent does not answer.')
-    this.#drop(told)
+    const reason = why ?? (this.state === 'ready' ? 'Lost the connection to docent.' : 'docent is not responding.')
+    this.#drop(reason)
     this.#attempt += 1
     if (why === null || this.#attempt < TRIES) {
       const wait = Math.min(15000, 500 * 2 ** Math.min(this.#attempt - 1, 6))
       this.retryAt = Date.now() + wait
       this.#timer = setTimeout(() => this.#connect(), wait)
     }
-    this.#become('closed', told)
+    this.#become('closed', reason)
   }
 
   async #shake() {
     const socket = this.#socket
     this.era = null
-    const slow = setTimeout(() => this.#become('connecting', 'The server has not answered for 10 s.'), 10000)
+    const slow = setTimeout(() => this.#become('connecting', 'The server has not responded for 10 s.'), 10000)
     try {
       const opened = await this.#greet(this.#options.revision ?? 'auto')
       if (socket !== this.#socket) return
@@ -170,7 +170,7 @@ export class Client {
     } catch (error) {
       if (socket !== this.#socket) return
       const code = error.code === null ? '' : ` (${error.code})`
-      this.close(`The handshake failed: ${error.message}${code}`)
+      this.close(`Handshake failed: ${error.message}${code}`)
     } finally {
       clearTimeout(slow)
     }
@@ -213,12 +213,12 @@ export class Client {
 
   #frame(frame) {
     if ('m' in frame) for (const message of [frame.m].flat()) this.#message(message)
-    else if ('lost' in frame) this.#settle(frame.lost?.id, {error: {message: String(frame.lost?.why ?? 'No answer.')}})
+    else if ('lost' in frame) this.#settle(frame.lost?.id, {error: {message: String(frame.lost?.why ?? 'No response.')}})
     else if ('noise' in frame) this.#emit('noise', String(frame.noise))
     else if ('stderr' in frame) this.#emit('stderr', String(frame.stderr))
     else if (frame.session === 'lost') {
       for (const id of [...this.#pending.keys()]) this.#settle(id, {error: {message: 'The session was lost.'}})
-      this.#become('connecting', 'The server has lost the session.')
+      this.#become('connecting', 'The server lost the session.')
       this.#shake()
     }
   }
@@ -226,20 +226,20 @@ export class Client {
   #message(message) {
     if (message === null || typeof message !== 'object') return this.#emit('noise', JSON.stringify(message))
     if (typeof message.method === 'string') {
-      return 'id' in message ? this.#question(message) : this.#told(message)
+      return 'id' in message ? this.#question(message) : this.#notification(message)
     }
     const pending = this.#pending.get(message.id)
-    if (!pending) return this.#emit('noise', `An answer to no request: ${JSON.stringify(message).slice(0, 500)}`)
-    // The plain dialect sends pieces of an answer under the request's id.
+    if (!pending) return this.#emit('noise', `A response without a request: ${JSON.stringify(message).slice(0, 500)}`)
+    // The plain dialect sends partial results under the request's id.
     if (this.era === '1.0' && message.result?.partial === true) return pending.onPartial?.(message.result)
     this.#settle(message.id, message)
   }
 
-  #told(message) {
+  #notification(message) {
     const params = message.params ?? {}
     const {method} = message
     const pending = this.#pending.get(params.progressToken ?? params.requestId)
-    // A note without an address belongs to the only call that it can belong to.
+    // A notification without a token belongs to the only pending call.
     const calls = [...this.#pending.values()].filter((one) => one.request.method !== LISTEN)
     const only = calls.length === 1 ? calls[0] : null
     const notes = (pending ?? only)?.exchange.notes
@@ -251,7 +251,7 @@ export class Client {
     this.#emit('*', params, message)
   }
 
-  // What the server asks is answered by the person, who may take long or never come back to it.
+  // The user answers server requests, which may take long or never happen.
   async #question({id, method, params}) {
     if (method === 'ping') return this.#write({id, result: {}})
     const question = new AbortController()
@@ -288,7 +288,7 @@ export class Client {
     if (this.exchanges.length > KEPT) this.exchanges.shift()
     return new Promise((resolve, reject) => {
       const cancel = () => {
-        this.notify('notifications/cancelled', {requestId: id, reason: 'The person cancelled it.'})
+        this.notify('notifications/cancelled', {requestId: id, reason: 'The user cancelled it.'})
         exchange.cancelled = true
         this.#settle(id, {error: {message: 'Cancelled.'}})
       }
@@ -328,8 +328,8 @@ export class Client {
     this.#emit('exchange', exchange)
   }
 
-  // Asks the server. While the connection is being made it waits; without one it fails.
-  // Progress goes to onProgress({progress, total, message}), pieces of the answer to onPartial({content}).
+  // Sends a request. Waits while connecting; fails without a connection.
+  // Progress goes to onProgress({progress, total, message}), partial results to onPartial({content}).
   async request(method, params = {}, options = {}) {
     await this.#ready()
     let asked = params
@@ -343,11 +343,11 @@ export class Client {
       asked = {...params, inputResponses}
       if (result.requestState !== undefined) asked.requestState = result.requestState
     }
-    const message = `The server asked ${ROUNDS} times and did not answer: it may be at fault.`
+    const message = `The server asked for input ${ROUNDS} times without responding. It may be broken.`
     throw new McpError({message}, {method, params})
   }
 
-  // Some calls fail until the person has visited an address: it is offered, and the failure stands.
+  // Some calls fail until the user has opened a URL: offers the URL, then rethrows the error.
   async #visitFirst(error) {
     const visits = error.code === URL_FIRST ? error.data?.elicitations : null
     if (Array.isArray(visits)) for (const one of visits.slice(0, ROUNDS)) await this.ask('elicitation/create', one)
@@ -365,7 +365,7 @@ export class Client {
     })
   }
 
-  // A whole list, page by page; empty where the server has no such method. Entries are objects with texts as texts.
+  // Fetches a whole list, page by page; empty if the server lacks the method. Text fields of entries are strings.
   async list(method, key) {
     const all = []
     const seen = new Set()
@@ -382,13 +382,13 @@ export class Client {
       for (const one of entries) if (one && typeof one === 'object') all.push(withTexts({name: '', ...one}, TEXTS))
       cursor = result.nextCursor
       if (typeof cursor !== 'string' || cursor === '') return all
-      if (seen.has(cursor)) throw new McpError({message: `${method} gives the same page twice.`}, {method})
+      if (seen.has(cursor)) throw new McpError({message: `${method} returned the same page twice.`}, {method})
       seen.add(cursor)
     }
-    throw new McpError({message: `${method} has no end: ${PAGES} pages were read.`}, {method})
+    throw new McpError({message: `${method} did not end after ${PAGES} pages.`}, {method})
   }
 
-  // Asks to be told when a resource changes, or no longer.
+  // Subscribes to changes of a resource, or unsubscribes.
   async watch(uri, wanted) {
     if (this.era !== STATELESS) await this.request(wanted ? 'resources/subscribe' : 'resources/unsubscribe', {uri})
     if (wanted) this.watched.add(uri)
@@ -396,7 +396,7 @@ export class Client {
     if (this.era === STATELESS) this.#listen()
   }
 
-  // The stateless era has one long request for all that is wanted: a new one takes the place of the last.
+  // The stateless era uses one long request for all subscriptions: a new one replaces the last.
   #listen() {
     this.#listening?.abort()
     const notifications = {}
@@ -411,7 +411,7 @@ export class Client {
   }
 }
 
-// Fields that views show as text are text, whatever the server made of them.
+// Converts the fields that views show as text to strings, whatever the server sent.
 function withTexts(entry, names) {
   for (const name of names) {
     if (entry[name] === null) delete entry[name]

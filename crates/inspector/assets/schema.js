@@ -1,5 +1,5 @@
-// Checks a value against a JSON Schema, 2020-12 or draft-07, as tools use them. Schemas come from servers, so that every
-// step is counted: a schema that unfolds without end, or a pattern that backtracks, ends with a reason and never hangs.
+// Validates a value against a JSON Schema (2020-12 or draft-07). Schemas come from servers, so every
+// step is counted: an endlessly expanding schema or a backtracking pattern ends with a reason and never hangs.
 
 const MOST_STEPS = 200_000
 const MOST_DEPTH = 200
@@ -14,7 +14,7 @@ class Stop extends Error {
   }
 }
 
-/** What is wrong with a value: [{path: '/a/0', reason}], empty where it fits. References lead into `root`. */
+/** Problems of a value: [{path: '/a/0', reason}], empty if it is valid. References resolve within `root`. */
 export function check(schema, value, root = schema) {
   const run = {root, steps: MOST_STEPS}
   try {
@@ -31,7 +31,7 @@ const list = (value) => (Array.isArray(value) ? value : [])
 const entries = (value) => (isObject(value) ? Object.entries(value) : [])
 const has = (object, key) => Object.hasOwn(object, key)
 
-/** Where a local `$ref` leads within `root`; undefined where it leads nowhere. */
+/** Resolves a local `$ref` within `root`; undefined if there is no target. */
 export function resolve(root, reference) {
   if (typeof reference !== 'string' || reference[0] !== '#') return undefined
   if (reference === '#') return root
@@ -45,7 +45,7 @@ export function resolve(root, reference) {
     try {
       key = decodeURIComponent(part)
     } catch {
-      // A stray percent sign stands for itself.
+      // A stray percent sign is literal.
     }
     key = key.replaceAll('~1', '/').replaceAll('~0', '~')
     if (typeof at !== 'object' || at === null || !has(at, key)) return undefined
@@ -56,19 +56,19 @@ export function resolve(root, reference) {
 
 function spend(run, path, steps) {
   run.steps -= steps
-  if (run.steps < 0) throw new Stop(path, 'is not checked in full: the schema unfolds too far.')
+  if (run.steps < 0) throw new Stop(path, 'is not fully checked: the schema expands too far.')
 }
 
 function visit(run, schema, value, path, depth) {
   if (schema === true || schema === undefined) return []
   if (schema === false) return [{path, reason: 'is not allowed here.'}]
-  if (!isObject(schema)) return [{path, reason: 'has a schema that is no schema.'}]
+  if (!isObject(schema)) return [{path, reason: 'has an invalid schema.'}]
   spend(run, path, 1)
-  if (depth > MOST_DEPTH) throw new Stop(path, 'is not checked in full: the schema nests too deep or refers to itself.')
+  if (depth > MOST_DEPTH) throw new Stop(path, 'is not fully checked: the schema nests too deep or refers to itself.')
   const problems = []
   const at = {
     run, schema, value, path,
-    tell: (reason, where = path) => problems.push({path: where, reason}),
+    report: (reason, where = path) => problems.push({path: where, reason}),
     go: (inner, what = value, where = path) => visit(run, inner, what, where, depth + 1),
     add: (more) => more.forEach((one) => problems.push(one)),
   }
@@ -82,9 +82,9 @@ function visit(run, schema, value, path, depth) {
   return problems
 }
 
-function reference({run, schema, tell, go, add}) {
+function reference({run, schema, report, go, add}) {
   const target = resolve(run.root, schema.$ref)
-  if (target === undefined) tell(`has a schema at ${short(schema.$ref)}, which is not there.`)
+  if (target === undefined) report(`refers to a missing schema: ${short(schema.$ref)}.`)
   else add(go(target))
 }
 
@@ -102,17 +102,17 @@ const short = (value) => {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text
 }
 
-function simple({run, schema, value, path, tell}) {
+function simple({run, schema, value, path, report}) {
   const {type} = schema
   const types = typeof type === 'string' ? [type] : list(type)
   if (types.length && !types.some((one) => fits(value, one))) {
-    tell(`must be ${types.map((one) => article(String(one))).join(' or ')}, not ${article(typeOf(value))}.`)
+    report(`must be ${types.map((one) => article(String(one))).join(' or ')}, not ${article(typeOf(value))}.`)
   }
   if (Array.isArray(schema.enum) && !schema.enum.some((one) => same(run, path, one, value))) {
     const shown = schema.enum.slice(0, 10).map(short).join(', ')
-    tell(`must be one of ${shown}${schema.enum.length > 10 ? ' …' : ''}.`)
+    report(`must be one of ${shown}${schema.enum.length > 10 ? ' …' : ''}.`)
   }
-  if (has(schema, 'const') && !same(run, path, schema.const, value)) tell(`must be ${short(schema.const)}.`)
+  if (has(schema, 'const') && !same(run, path, schema.const, value)) report(`must be ${short(schema.const)}.`)
 }
 
 function same(run, path, one, other) {
@@ -121,7 +121,7 @@ function same(run, path, one, other) {
   return ordered(run, path, one) === ordered(run, path, other)
 }
 
-// JSON with keys in order, so that equal values are equal texts.
+// JSON with sorted keys, so that equal values have equal texts.
 function ordered(run, path, value, depth = 0) {
   spend(run, path, 1)
   if (depth > MOST_DEPTH) throw new Stop(path, 'is nested too deep to compare.')
@@ -131,42 +131,42 @@ function ordered(run, path, value, depth = 0) {
   return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${inner(value[key])}`).join()}}`
 }
 
-function number({schema, value, tell}) {
+function number({schema, value, report}) {
   const {minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf} = schema
   // Draft-04 has booleans here, which compare as false.
   const is = (limit) => typeof limit === 'number'
-  if (is(minimum) && value < minimum) tell(`must be at least ${minimum}.`)
-  if (is(maximum) && value > maximum) tell(`must be at most ${maximum}.`)
-  if (is(exclusiveMinimum) && value <= exclusiveMinimum) tell(`must be more than ${exclusiveMinimum}.`)
-  if (is(exclusiveMaximum) && value >= exclusiveMaximum) tell(`must be less than ${exclusiveMaximum}.`)
+  if (is(minimum) && value < minimum) report(`must be at least ${minimum}.`)
+  if (is(maximum) && value > maximum) report(`must be at most ${maximum}.`)
+  if (is(exclusiveMinimum) && value <= exclusiveMinimum) report(`must be more than ${exclusiveMinimum}.`)
+  if (is(exclusiveMaximum) && value >= exclusiveMaximum) report(`must be less than ${exclusiveMaximum}.`)
   if (is(multipleOf) && multipleOf > 0) {
     const times = value / multipleOf
     // 0.3 is a multiple of 0.1, which floats alone would deny.
-    if (Math.abs(times - Math.round(times)) > 1e-9 * Math.max(1, Math.abs(times))) tell(`must be a multiple of ${multipleOf}.`)
+    if (Math.abs(times - Math.round(times)) > 1e-9 * Math.max(1, Math.abs(times))) report(`must be a multiple of ${multipleOf}.`)
   }
 }
 
-function string({run, schema, value, path, tell}) {
+function string({run, schema, value, path, report}) {
   const {minLength, maxLength, pattern, format} = schema
   if (typeof minLength === 'number' || typeof maxLength === 'number') {
     const length = [...value].length
-    if (length < minLength) tell(`must have at least ${plural(minLength, 'character')}.`)
-    if (length > maxLength) tell(`must have at most ${plural(maxLength, 'character')}.`)
+    if (length < minLength) report(`must have at least ${plural(minLength, 'character')}.`)
+    if (length > maxLength) report(`must have at most ${plural(maxLength, 'character')}.`)
   }
   if (typeof pattern === 'string') {
     const found = matches(pattern, value, (steps) => spend(run, path, steps))
-    if (found === false) tell(`must match the pattern ${pattern.length > 100 ? `${pattern.slice(0, 97)}…` : pattern}`)
-    if (found === 'broken') tell(`has a schema whose pattern ${short(pattern)} is no regular expression.`)
+    if (found === false) report(`must match the pattern ${pattern.length > 100 ? `${pattern.slice(0, 97)}…` : pattern}`)
+    if (found === 'broken') report(`has a schema with an invalid pattern: ${short(pattern)}.`)
   }
-  if (typeof format === 'string' && has(FORMATS, format) && !FORMATS[format][1](value)) tell(`must be ${FORMATS[format][0]}.`)
+  if (typeof format === 'string' && has(FORMATS, format) && !FORMATS[format][1](value)) report(`must be ${FORMATS[format][0]}.`)
 }
 
-function array({run, schema, value, path, tell, go, add}) {
+function array({run, schema, value, path, report, go, add}) {
   const {minItems, maxItems, uniqueItems, contains} = schema
   const tuple = list(schema.prefixItems ?? (Array.isArray(schema.items) ? schema.items : []))
   const rest = Array.isArray(schema.items) ? schema.additionalItems : schema.items
-  if (value.length < minItems) tell(`must have at least ${plural(minItems, 'item')}.`)
-  if (value.length > maxItems) tell(`must have at most ${plural(maxItems, 'item')}.`)
+  if (value.length < minItems) report(`must have at least ${plural(minItems, 'item')}.`)
+  if (value.length > maxItems) report(`must have at most ${plural(maxItems, 'item')}.`)
   value.forEach((item, index) => {
     const inner = index < tuple.length ? tuple[index] : rest
     if (inner !== undefined) add(go(inner, item, under(path, index)))
@@ -175,53 +175,53 @@ function array({run, schema, value, path, tell, go, add}) {
     const seen = new Map()
     value.forEach((item, index) => {
       const text = ordered(run, path, item)
-      if (seen.has(text)) tell(`is the same as item ${seen.get(text)}, and items must differ.`, under(path, index))
+      if (seen.has(text)) report(`duplicates item ${seen.get(text)}; items must be unique.`, under(path, index))
       else seen.set(text, index)
     })
   }
   if (contains !== undefined) {
     const found = value.filter((item) => !go(contains, item).length).length
     const {minContains = 1, maxContains = Infinity} = schema
-    if (found < minContains) tell(`must have at least ${plural(minContains, 'item')} of the wanted kind.`)
-    if (found > maxContains) tell(`must have at most ${plural(maxContains, 'item')} of the wanted kind.`)
+    if (found < minContains) report(`must have at least ${plural(minContains, 'item')} that match "contains".`)
+    if (found > maxContains) report(`must have at most ${plural(maxContains, 'item')} that match "contains".`)
   }
 }
 
-function object({run, schema, value, path, tell, go, add}) {
+function object({run, schema, value, path, report, go, add}) {
   const keys = Object.keys(value)
   const properties = isObject(schema.properties) ? schema.properties : {}
-  if (keys.length < schema.minProperties) tell(`must have at least ${plural(schema.minProperties, 'field')}.`)
-  if (keys.length > schema.maxProperties) tell(`must have at most ${plural(schema.maxProperties, 'field')}.`)
-  for (const key of list(schema.required)) if (!has(value, key)) tell('is required.', under(path, key))
+  if (keys.length < schema.minProperties) report(`must have at least ${plural(schema.minProperties, 'field')}.`)
+  if (keys.length > schema.maxProperties) report(`must have at most ${plural(schema.maxProperties, 'field')}.`)
+  for (const key of list(schema.required)) if (!has(value, key)) report('is required.', under(path, key))
   for (const key of keys) {
     const where = under(path, key)
     let known = has(properties, key)
     if (known) add(go(properties[key], value[key], where))
     for (const [pattern, inner] of entries(schema.patternProperties)) {
       const found = matches(pattern, key, (steps) => spend(run, path, steps))
-      // A pattern that can't be tried may mean this key, so that the key is not called unknown.
+      // A pattern that cannot be evaluated may match this key, so the key is not reported as unknown.
       if (found !== false) known = true
       if (found === true) add(go(inner, value[key], where))
     }
-    if (!known && schema.additionalProperties === false) tell('is not a field of this schema.', where)
+    if (!known && schema.additionalProperties === false) report('is not a field of this schema.', where)
     else if (!known) add(go(schema.additionalProperties, value[key], where))
     if (schema.propertyNames !== undefined) {
-      for (const {reason} of go(schema.propertyNames, key, where)) tell(`has a name that ${reason}`, where)
+      for (const {reason} of go(schema.propertyNames, key, where)) report(`has a name that ${reason}`, where)
     }
   }
-  depending(schema, value, path, tell, go, add)
+  depending(schema, value, path, report, go, add)
 }
 
-function depending(schema, value, path, tell, go, add) {
+function depending(schema, value, path, report, go, add) {
   const all = [...entries(schema.dependentRequired), ...entries(schema.dependentSchemas), ...entries(schema.dependencies)]
   for (const [key, needs] of all) {
     if (!has(value, key)) continue
     if (!Array.isArray(needs)) add(go(needs))
-    else for (const one of needs) if (!has(value, one)) tell(`is required where ${short(key)} is given.`, under(path, one))
+    else for (const one of needs) if (!has(value, one)) report(`is required when ${short(key)} is present.`, under(path, one))
   }
 }
 
-function combined({schema, path, tell, go, add}) {
+function combined({schema, path, report, go, add}) {
   for (const one of list(schema.allOf)) add(go(one))
   if (Array.isArray(schema.anyOf)) {
     const tried = []
@@ -231,18 +231,18 @@ function combined({schema, path, tell, go, add}) {
     const tried = schema.oneOf.map((one) => go(one))
     const fitting = tried.filter((problems) => !problems.length).length
     if (!fitting) add(nearest(tried, path))
-    else if (fitting > 1) tell(`fits ${fitting} of the choices, and must fit one.`)
+    else if (fitting > 1) report(`matches ${fitting} of the alternatives; it must match exactly one.`)
   }
-  if (schema.not !== undefined && !go(schema.not).length) tell('is what the schema excludes.')
+  if (schema.not !== undefined && !go(schema.not).length) report('is excluded by the schema.')
   if (schema.if !== undefined) add(go(go(schema.if).length ? schema.else : schema.then))
 }
 
-// Where no choice fits, the one that was meant tells more than all: the one whose problems lie deeper, and are fewest.
+// If no alternative matches, reports the likely one: the one with the fewest and deepest problems.
 function nearest(tried, path) {
   const meant = tried.filter((problems) => problems.every((one) => one.path !== path)).sort((a, b) => a.length - b.length)[0]
   if (meant) return meant
   const reasons = [...new Set(tried.map((problems) => problems[0]?.reason.replace(/\.$/, '')))].filter(Boolean).slice(0, 4)
-  return [{path, reason: `fits none of the choices: ${reasons.join('; or ')}.`}]
+  return [{path, reason: `matches none of the alternatives: ${reasons.join('; or ')}.`}]
 }
 
 const DATE = /^(\d{4})-(\d\d)-(\d\d)$/
@@ -250,7 +250,7 @@ const isDate = (text) => {
   const [, year, month, day] = DATE.exec(text) ?? []
   return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
 }
-// Servers that ask for a time mostly mean one without a zone, so that both are taken.
+// Most servers mean a time without a zone, so both forms are accepted.
 const isTime = (text) => /^([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?(z|[+-]([01]\d|2[0-3]):[0-5]\d)?$/i.test(text)
 const isIpv4 = (text) => /^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(?!$)|$)){4}$/.test(text)
 const isHost = (text) => text.length <= 253 && text.split('.').every((label) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i.test(label))
@@ -274,20 +274,20 @@ const FORMATS = {
   'date-time': ['a date and time such as 2026-01-31T12:30:00Z',
     (text) => /^[t ]$/i.test(text[10] ?? '') && isDate(text.slice(0, 10)) && isTime(text.slice(11)) && /z|[+-]\d\d:\d\d$/i.test(text)],
   email: ['an email address', (text) => text.length <= 320 && /^[^\s@<>"]+@[^\s@<>"]+$/.test(text)],
-  uri: ['an address such as https://example.com', (text) => /^[a-z][a-z0-9+.-]*:[^\s<>"{}|\\^`]*$/i.test(text)],
+  uri: ['a URI such as https://example.com', (text) => /^[a-z][a-z0-9+.-]*:[^\s<>"{}|\\^`]*$/i.test(text)],
   uuid: ['a UUID', (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)],
   ipv4: ['an IPv4 address', isIpv4],
   ipv6: ['an IPv6 address', isIpv6],
   hostname: ['a host name', isHost],
 }
 
-// Patterns run as sets of states, never by backtracking: `(a+)+$` costs no more than any other. Lookaround and back
-// references can't be run so, and are left to the server.
+// Patterns run as state sets, never by backtracking: `(a+)+$` costs no more than any other. Lookaround and back
+// references cannot run this way and are left to the server.
 
 const MOST_STATES = 3000
 const programs = new Map()
 
-/** Whether a pattern is found in a text; null where that is not tried, 'broken' where it is no pattern. */
+/** Whether a pattern matches a text; null if not evaluated, 'broken' if the pattern is invalid. */
 function matches(pattern, text, spend) {
   if (pattern.length > LONGEST_PATTERN || text.length > LONGEST_INPUT) return null
   if (!programs.has(pattern)) {
@@ -309,7 +309,7 @@ function single(source) {
   return null
 }
 
-// The states of a pattern, the first one last; null where they are too many or of a kind that is not run.
+// The states of a pattern, the initial one last; null if there are too many or one is unsupported.
 function compile(pattern) {
   const states = [{accept: true}]
   const push = (state) => {
@@ -372,7 +372,7 @@ function parse(pattern) {
   return choices()
 }
 
-// Puts the states of a node before `next`; gives the first of them.
+// Adds the states of a node before `next`; returns the first of them.
 function emit(node, next, push, states) {
   const row = (parts) => parts.reduceRight((after, part) => emit(part, after, push, states), next)
   if (node.choices) return node.choices.map(row).reduce((one, other) => push({one, other}))

@@ -1,10 +1,10 @@
-// What the page does around the views: dialogs, short messages, the clipboard, and keys.
+// Page services for the views: dialogs, toasts, the clipboard, and keyboard shortcuts.
 import {h} from './dom.js'
 
 const toasts = h('div.toasts', {role: 'status', 'aria-live': 'polite'})
 document.body.append(toasts)
 
-// Shows a line for a while. Kinds: ok, warn, bad; none is plain.
+// Shows a message for a few seconds. Kinds: ok, warn, bad, or '' for plain.
 export function toast(text, kind = '') {
   const node = h('div.toast', {class: kind}, text)
   toasts.append(node)
@@ -17,12 +17,12 @@ export async function copy(text) {
     await navigator.clipboard.writeText(text)
     toast('Copied.', 'ok')
   } catch {
-    toast('The browser does not let the page copy. Select the text and copy it by hand.', 'bad')
+    toast('The browser blocked the clipboard. Select the text and copy it manually.', 'bad')
   }
 }
 
-// Asks the person, and gives the chosen action's value; Escape gives null. `body` is a node, or a function that gets
-// `close(value)` and gives one. An action with `check` closes only if that gives true. `signal` closes with null.
+// Opens a dialog and resolves to the chosen action's value; Escape resolves to null. `body` is a node, or a function that
+// gets `close(value)` and returns one. An action with `check` closes only if that returns true. `signal` closes with null.
 export function dialog({title, body, actions = [{label: 'Close', value: null}], signal}) {
   return new Promise((resolve) => {
     const heading = h('h2', {id: `dialog-${Math.random().toString(36).slice(2)}`, tabindex: '-1'}, title)
@@ -46,7 +46,7 @@ export function dialog({title, body, actions = [{label: 'Close', value: null}], 
     })
     document.body.append(node)
     node.showModal()
-    // No button has the focus at first: a key that was meant for the page must not agree to anything.
+    // No button is focused at first: a key meant for the page must not confirm anything.
     const field = node.querySelector('.body :is(input, textarea, select):not([readonly])')
     ;(field ?? heading).focus()
     if (signal?.aborted) close(null)
@@ -56,8 +56,8 @@ export function dialog({title, body, actions = [{label: 'Close', value: null}], 
 
 const bindings = []
 
-// Binds keys: {'/': fn, 'mod+Enter': fn}; {run, label} instead of a function is named in the help. The last that was
-// bound comes first, and passes the key on by giving false.
+// Binds keys: {'/': fn, 'mod+Enter': fn}; {run, label} instead of a function is listed in the help. The last binding
+// runs first, and passes the key on by returning false.
 export function keys(wanted) {
   const entry = Object.fromEntries(Object.entries(wanted).map(([key, run]) =>
     [key, typeof run === 'function' ? {run, label: ''} : run]))
@@ -68,7 +68,7 @@ export function keys(wanted) {
   }
 }
 
-// Keys with a name, for the help.
+// Keys with a label, for the help.
 export function namedKeys() {
   return bindings.flatMap((entry) => Object.entries(entry)).filter(([, {label}]) => label)
     .map(([key, {label}]) => [key, label])
@@ -88,9 +88,9 @@ document.addEventListener('keydown', (event) => {
   const name = nameOf(event)
   const plain = name === event.key
   if (event.defaultPrevented || event.isComposing || document.querySelector('dialog[open]')) return
-  // In a field, single keys are text; Escape leaves it.
+  // In a field, single keys are text; Escape leaves the field.
   if (isField(event.target) && plain && event.key !== 'Escape') return
-  // Enter and space belong to the control that has the focus.
+  // Enter and space belong to the focused control.
   if (plain && /^(Enter| )$/.test(event.key) && event.target.closest('button, a, summary, [role=listbox]')) return
   for (const entry of [...bindings]) {
     if (!Object.hasOwn(entry, name) || entry[name].run(event) === false) continue

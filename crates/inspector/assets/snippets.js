@@ -1,5 +1,5 @@
-// A call written for other programs: docent's shell client, curl, JSON-RPC, and the official SDKs for Python and TypeScript.
-// Hidden and control characters are escaped, so that what is pasted does what it looks like.
+// Generates a call for other programs: docent's shell client, curl, JSON-RPC, and the official Python and TypeScript SDKs.
+// Hidden and control characters are escaped, so that a pasted snippet does what it shows.
 
 const STATELESS = '2026-07-28'
 const META = 'io.modelcontextprotocol/'
@@ -23,14 +23,14 @@ export function snippets(call) {
 const hex = (code, length) => code.toString(16).padStart(length, '0')
 const units = (character) => character.split('').map((unit) => `\\u${hex(unit.charCodeAt(0), 4)}`).join('')
 
-// JSON that any shell and editor shows whole.
+// JSON that any shell and editor displays completely.
 export function json(value, indent) {
   return JSON.stringify(value, null, indent).replace(HIDDEN, (character) => (character === '\n' ? character : units(character)))
 }
 
 /** A word for a POSIX shell. */
 export function quoted(text) {
-  // Nothing in a shell's quotes stands for a control character, and one that is pasted can end the paste.
+  // Shell quotes cannot escape control characters, and a pasted one can end the paste.
   const plain = text.replace(HIDDEN, '?')
   return /^[\w./:,@%+-][\w./:,@%+=-]*$/.test(plain) ? plain : `'${plain.replaceAll("'", "'\\''")}'`
 }
@@ -47,7 +47,7 @@ function server({name, kind, way} = {}) {
   return kind === 'command' ? ['--', way] : []
 }
 
-// key=value where the schema makes the same of it, key:=JSON where it does not; null where the key can't be typed.
+// key=value if the schema parses it to the same value, else key:=JSON; null if the key cannot be typed.
 function word(key, value, schema) {
   if (!/^[\p{L}_$][\p{L}\p{N}_$-]*$/u.test(key)) return null
   const text = `${value}`
@@ -74,7 +74,7 @@ const address = ({kind, way} = {}) => (/^https?:\/\//.test(way ?? '') && kind !=
 function curl(call) {
   const {tool, args, era, target} = call
   const url = address(target)
-  const why = target?.kind === 'self' ? '# After: docent serve --transport http\n' : '# This server has no address: put in the one where it is served.\n'
+  const why = target?.kind === 'self' ? '# After: docent serve --transport http\n' : '# This server has no URL: replace this with the one where it is served.\n'
   const headers = (more) => ['Content-Type: application/json', 'Accept: application/json, text/event-stream', ...more]
   const line = (more, body) => [`curl -sS ${quoted(url ?? 'http://127.0.0.1:8001/mcp')}`,
     ...headers(more).map((one) => `-H ${one.startsWith('"') ? one : quoted(one)}`), `-d ${quoted(json(body))}`].join(' \\\n  ')
@@ -91,24 +91,24 @@ function curl(call) {
   return `${start}${id}\n${ready}\n${line(session, request(call))}`
 }
 
-// A value as a header can carry it, as the revision of 2026-07-28 has it.
+// Encodes a value for a header, as revision 2026-07-28 defines it.
 function field(text) {
   if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !/^=\?base64\?.*\?=$/.test(text)) return text
   return `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(text).slice(0, 8000)))}?=`
 }
 
-// The arguments that a schema wants in headers too.
+// Arguments that the schema also maps to headers.
 function parameters(schema, args, depth = 0) {
   if (depth > 20) return []
   return Object.entries(schema?.properties ?? {}).flatMap(([key, one]) => {
     const value = args?.[key]
     const name = one?.['x-mcp-header']
-    const told = typeof name === 'string' && /^[\w!#$%&*+.^|~-]+$/.test(name) && ['string', 'number', 'boolean'].includes(typeof value)
-    return [...(told ? [`Mcp-Param-${name}: ${field(`${value}`)}`] : []), ...parameters(one, value, depth + 1)]
+    const isSent = typeof name === 'string' && /^[\w!#$%&*+.^|~-]+$/.test(name) && ['string', 'number', 'boolean'].includes(typeof value)
+    return [...(isSent ? [`Mcp-Param-${name}: ${field(`${value}`)}`] : []), ...parameters(one, value, depth + 1)]
   })
 }
 
-/** The words of a command line, as a POSIX shell takes it apart. */
+/** Splits a command line as a POSIX shell does. */
 export function words(line) {
   return [...line.matchAll(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/gs)].map(([one]) =>
     one.replace(/'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/gs, (_, single, double, escaped) => single ?? double?.replace(/\\(["\\$`])/g, '$1') ?? escaped))
@@ -116,7 +116,7 @@ export function words(line) {
 
 const command = (target) => (target?.way && target.kind !== 'self' ? words(target.way) : ['docent', 'serve'])
 
-// A value in Python or TypeScript, over several lines where it is long.
+// A value in Python or TypeScript, over several lines if it is long.
 function literal(value, style, indent) {
   if (value === null || typeof value === 'boolean') return style[String(value)]
   if (typeof value === 'string') return style.text(value)
@@ -129,7 +129,7 @@ function literal(value, style, indent) {
   return flat.length + indent.length < 80 && !flat.includes('\n') ? flat : `${open}\n${parts.map((one) => `${inner}${one},\n`).join('')}${indent}${close}`
 }
 
-// Python has no pairs of surrogates.
+// Python has no surrogate pairs.
 const pythonText = (text) => JSON.stringify(text).replace(HIDDEN, (character) => {
   const code = character.codePointAt(0)
   return code > 0xffff ? `\\U${hex(code, 8)}` : `\\u${hex(code, 4)}`

@@ -1,4 +1,4 @@
-// Keeps what outlives a reload, under a prefix per target. Storage that is full, broken or forbidden is no failure.
+// Persists state across reloads, under a prefix per target. Full, broken or forbidden storage is not an error.
 
 export function makeStore(prefix) {
   return {
@@ -14,11 +14,11 @@ export function makeStore(prefix) {
         if (value === undefined || value === null) localStorage.removeItem(prefix + key)
         else localStorage.setItem(prefix + key, JSON.stringify(value))
       } catch {
-        // What can't be kept is lost with the page.
+        // State that cannot be stored is lost with the page.
       }
     },
   }
 }
 
-// What holds for every target: the theme, the target itself.
+// State shared by all targets: the theme, the target itself.
 export const shared = makeStore('docent:')

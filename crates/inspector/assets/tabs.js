@@ -1,11 +1,11 @@
-// Tabs with their panels: arrows move between them, and only the chosen panel is shown.
+// Tabs with panels: arrows move between them, and only the chosen panel is shown.
 import {h, put} from './dom.js'
 
 let sets = 0
 
 /**
  * @param {string} label
- * @param {{id: string, title: string, draw?: () => any}[]} parts `draw` makes what a panel holds, each time it is chosen
+ * @param {{id: string, title: string, draw?: () => any}[]} parts `draw` creates the panel's content each time it is chosen
  * @returns {{node: Node, panel: (id: string) => Node, choose: (id: string) => void, chosen: () => string, rename, redraw}}
  */
 export function makeTabs(label, parts) {

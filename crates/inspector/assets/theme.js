@@ -3,5 +3,5 @@ try {
   const theme = JSON.parse(localStorage.getItem('docent:theme'))
   if (theme === 'dark' || theme === 'light') document.documentElement.dataset.theme = theme
 } catch {
-  // Without storage the system's theme it is.
+  // Without storage the system theme applies.
 }

@@ -1,11 +1,11 @@
-// Estimates what a text costs a model's context, exactly as `docent tools --tokens` does (crates/docent/src/shell/tokens.rs).
+// Estimates the token count of a text, exactly as `docent tools --tokens` does (crates/docent/src/shell/tokens.rs).
 
 const LOWER = 10
 const DIGIT = 3
 const MARK = 4
 
-// Letters, digits and marks are counted by runs; a kind is its run's length for one token, and upper case is told apart
-// from lower case by a sign.
+// Letters, digits and marks are counted by runs; a kind is its run length per token, and a negative sign marks
+// upper case.
 function kindOf(code) {
   if (code >= 97 && code <= 122) return LOWER
   if (code >= 65 && code <= 90) return -LOWER
@@ -13,7 +13,7 @@ function kindOf(code) {
   return code < 128 ? MARK : 1
 }
 
-// How many tokens a text is, about.
+// The estimated number of tokens in a text.
 export function estimate(text) {
   let total = 0
   let open = 0
@@ -29,7 +29,7 @@ export function estimate(text) {
       continue
     }
     if (length) total += Math.ceil(length / Math.abs(open))
-    // A space belongs to the word behind it; other white space counts.
+    // A space belongs to the word after it; other white space counts.
     if (spaced && code !== 32) total += 1
     open = kind
     length = spaced ? 0 : 1
@@ -37,5 +37,5 @@ export function estimate(text) {
   return length ? total + Math.ceil(length / Math.abs(open)) : total
 }
 
-// What a definition costs, as a client gets it.
+// The token cost of a definition, as a client receives it.
 export const cost = (definition) => estimate(JSON.stringify(definition) ?? '')

@@ -5,13 +5,13 @@ const WIDTH = 160
 const HEIGHT = 70
 const MOST = 80
 
-// The least square box of a row along a side.
+// The worst aspect ratio in a row along a side.
 function worst(row, side) {
   const depth = row.reduce((sum, {area}) => sum + area, 0) / side
   return Math.max(...row.map(({area}) => Math.max(depth * depth / area, area / (depth * depth))))
 }
 
-// Rows are filled, along the shorter side of what is left, as long as that makes their boxes squarer.
+// Fills rows along the shorter side of the remaining area while that makes their boxes squarer.
 export function squarify(items, width, height) {
   const total = items.reduce((sum, {size}) => sum + size, 0)
   const rest = items.map((item) => ({item, area: item.size / total * width * height}))
@@ -39,7 +39,7 @@ export function squarify(items, width, height) {
 
 const percent = (part, whole) => `${(part / whole * 100).toFixed(3)}%`
 
-// Items are {name, size, note, opens}; `open(item)` follows one that opens. Arrow keys move between boxes.
+// Items are {name, size, note, opens}; `open(item)` opens one. Arrow keys move between boxes.
 export function treemap({items, label, open, heads}) {
   const all = items.filter(({size}) => size > 0).sort((one, other) => other.size - one.size)
   if (!all.length) return h('p.quiet', 'Nothing here has a size.')
@@ -54,11 +54,11 @@ export function treemap({items, label, open, heads}) {
     },
   }, box.width > 7 && box.height > 4 && h('span.cut', item.name), ' ', box.width > 16 && box.height > 8 && h('span.cut.quiet', item.note)))
   const map = h('div.treemap', {role: 'group', 'aria-label': label, onkeydown: (event) => rove(event, nodes)}, nodes)
-  return h('div.col', map, all.length > MOST && h('p.quiet', `The map has the largest ${MOST} of ${all.length}.`),
+  return h('div.col', map, all.length > MOST && h('p.quiet', `Showing the largest ${MOST} of ${all.length}.`),
     h('details', h('summary', 'As a table'), table(all, open, heads)))
 }
 
-// One box is in the tab order; arrows go on from it.
+// One box is in the tab order; arrows move from it.
 function rove(event, nodes) {
   const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key]
   const from = nodes.indexOf(event.target)

@@ -1,7 +1,7 @@
-// URI templates as resources have them (RFC 6570 without prefixes): which variables one has, and what it expands to.
+// URI templates of resources (RFC 6570 without prefixes): their variables and expansion.
 
 const PART = /\{([+#./;?&]?)([^{}]+)\}/g
-// For each operator: what begins it, what parts it, whether names are written, whether reserved characters stay.
+// For each operator: prefix, separator, whether names are written, whether reserved characters are kept.
 const WAYS = {
   '': ['', ',', false, false], '+': ['', ',', false, true], '#': ['#', ',', false, true], '.': ['.', '.', false, false],
   '/': ['/', '/', false, false], ';': [';', ';', true, false], '?': ['?', '&', true, false], '&': ['&', '&', true, false],
@@ -13,7 +13,7 @@ export function variablesOf(template) {
   return [...new Set([...template.matchAll(PART)].flatMap(([, , names]) => variables(names)))]
 }
 
-// Variables without a value are left out.
+// Variables without a value are omitted.
 export function expand(template, values) {
   return template.replace(PART, (_, operator, names) => {
     const [begin, between, named, reserved] = WAYS[operator]

@@ -1,11 +1,11 @@
-// axe-core on each view in dark and in light, and at the width of a phone.
+// axe-core on each view in dark and light theme, and at phone width.
 
 import {readFileSync} from 'node:fs'
 import {same} from '../report.mjs'
 
 const quiet = (page) => page.waitForFunction(() => document.querySelector('#view [aria-busy=true]') === null)
 
-// Where, and what must be there before it is looked at.
+// Address, and the element to wait for.
 const PLACES = {
   docent: [
     ['#/tools/query_annotations', (page) => page.getByRole('button', {name: 'Run', exact: true})],
@@ -14,7 +14,7 @@ const PLACES = {
     ['#/search?q=rounded&in=code', (page) => page.locator('#view article').first()],
     ['#/repository?show=report', (page) => page.getByRole('region', {name: 'Languages'})],
     ['#/repository?show=map', (page) => page.getByRole('group', {name: 'The project by folder'})],
-    ['#/repository/src/ledger.py?show=graph', (page) => page.getByRole('group', {name: /^What src/})],
+    ['#/repository/src/ledger.py?show=graph', (page) => page.getByRole('group', {name: /^Dependencies and dependents of src/})],
   ],
   everything: [
     ['#/tools/get-annotated-message', (page) => page.getByRole('button', {name: 'Run', exact: true})],
@@ -32,7 +32,7 @@ const PLACES = {
   ],
 }
 
-// What is serious or critical, as sentences.
+// Serious and critical violations, as sentences.
 async function found(opened, axe) {
   const {violations} = await opened.page.evaluate(`${axe}; axe.run(document, {resultTypes: ['violations']})`)
   return violations.filter(({impact}) => impact === 'serious' || impact === 'critical')

@@ -1,22 +1,22 @@
-// MCP Apps: a server's page in a sandboxed frame, and what it may not do.
+// MCP Apps: a server's page in a sandboxed frame, and its limits.
 
 import {hold, same, until} from '../report.mjs'
 
-// The app's own list of what it tried.
+// The app's own list of attempts.
 const tried = (page) => page.frameLocator('section[aria-label=App] iframe').locator('#tried li')
 
 export default {
-  async 'an app that floods its host is ended'(world) {
+  async 'an app that floods its host is stopped'(world) {
     const opened = await world.open('hostile', {hash: '#/resources/ui%3A%2F%2Fhostile%2Fapp.html'})
     const {page} = opened
     await page.getByRole('button', {name: 'Show as app'}).click()
-    await page.getByText('The app was ended. It sent more than').waitFor()
-    same(await page.locator('section[aria-label=App] iframe').count(), 0, 'frames that are left')
+    await page.getByText('The app was stopped. It sent more than').waitFor()
+    same(await page.locator('section[aria-label=App] iframe').count(), 0, 'remaining frames')
     opened.unhurt({frames: true})
     await opened.close()
   },
 
-  async 'an app that tries all it can gets nothing'(world) {
+  async 'a hostile app gets nothing'(world) {
     const opened = await world.open('hostile', {hash: '#/tools/quiet_app'})
     const {page} = opened
     await page.getByRole('button', {name: 'Run', exact: true}).click()
@@ -24,15 +24,15 @@ export default {
     const frame = page.locator('section[aria-label=App] iframe')
     await frame.waitFor()
     same([await frame.getAttribute('sandbox'), await frame.getAttribute('referrerpolicy')], ['allow-scripts', 'no-referrer'], 'the frame')
-    await page.getByText('It asks to reach http://pwned.invalid').waitFor()
-    await page.getByText('It asks for camera, clipboardWrite').waitFor()
+    await page.getByText('The app requests network access to http://pwned.invalid').waitFor()
+    await page.getByText('The app requests camera, clipboardWrite').waitFor()
     await until(async () => await tried(page).count() > 20 && !(await tried(page).allInnerTexts()).some((text) => text.includes('waiting')), 'all attempts')
     same((await tried(page).allInnerTexts()).filter((text) => text.includes('GOT')), [], 'what the app got')
     opened.unhurt({frames: true})
     await opened.close()
   },
 
-  async 'an app speaks with its host'(world) {
+  async 'an app talks to its host'(world) {
     const opened = await world.open('hostile', {hash: '#/tools/polite_app'})
     const {page} = opened
     await page.getByRole('button', {name: 'Run', exact: true}).click()
@@ -45,13 +45,13 @@ export default {
     const dialog = opened.dialog('The app wants to call a tool')
     await dialog.getByText('empty').waitFor()
     await dialog.getByRole('button', {name: 'Refuse'}).click()
-    await app.getByText('answer: The person refused.').waitFor()
+    await app.getByText('answer: The user refused.').waitFor()
     await app.getByRole('button', {name: 'open'}).click()
-    await opened.dialog('The app wants to open an address').getByRole('button', {name: 'Refuse'}).click()
-    await page.getByText(/^What the app said/).click()
-    await page.getByRole('log', {name: 'What the app said'}).getByText('ui/initialize').waitFor()
-    await page.getByRole('button', {name: 'End', exact: true}).click()
-    await page.getByText('The app has ended.').waitFor()
+    await opened.dialog('The app wants to open a URL').getByRole('button', {name: 'Refuse'}).click()
+    await page.getByText(/^App messages/).click()
+    await page.getByRole('log', {name: 'App messages'}).getByText('ui/initialize').waitFor()
+    await page.getByRole('button', {name: 'Close', exact: true}).click()
+    await page.getByText('The app was closed.').waitFor()
     opened.unhurt({frames: true})
     await opened.close()
   },

@@ -1,9 +1,9 @@
-// The door: the page asks its own origin and nobody else, and nobody else's page is let in.
+// Access control: the page calls only its own origin, and requests from other pages are rejected.
 
 import {get} from 'node:http'
 import {hold, same} from '../report.mjs'
 
-// What docent answers to a request with these headers.
+// docent's response to a request with these headers.
 function ask(address, path, headers = {}) {
   const url = new URL(path, address)
   return new Promise((done, failed) => {
@@ -27,7 +27,7 @@ export default {
     await opened.close()
   },
 
-  async 'the policy is strict and the page small'(world) {
+  async 'the content policy is strict'(world) {
     const {address} = await world.target('docent')
     const {headers} = await ask(address, '')
     const policy = headers['content-security-policy']
@@ -36,7 +36,7 @@ export default {
     same([headers['x-content-type-options'], headers['referrer-policy']], ['nosniff', 'no-referrer'], 'headers')
   },
 
-  async 'strangers are turned away'(world) {
+  async 'foreign requests are rejected'(world) {
     const {address} = await world.target('docent')
     const {host, origin} = new URL(address)
     same((await ask(address, 'api/about')).status, 200, 'the page itself')
@@ -48,7 +48,7 @@ export default {
       ['another page', 'api/about', {origin, 'sec-fetch-site': 'cross-site'}],
     ]) {
       const {status} = await ask(address, path, {host, ...headers})
-      hold(status === 403 || status === 404, `${why} is answered with ${status}`)
+      hold(status === 403 || status === 404, `${why}: status ${status}`)
     }
   },
 }

@@ -1,4 +1,4 @@
-// Search and Repository, which are made of docent's own tools.
+// Search and Repository, which use docent's own tools.
 
 import {hold, same} from '../report.mjs'
 
@@ -33,10 +33,10 @@ export default {
     same(await page.getByLabel('limit').inputValue(), '1', 'limit')
   },
 
-  async 'a hit is followed'(world) {
+  async 'a hit has follow-up actions'(world) {
     const {page} = await world.page('docent', '#/search?q=rounded&in=code')
     await hits(page).first().waitFor(LONG)
-    await hits(page).first().getByRole('button', {name: 'Read it whole'}).click()
+    await hits(page).first().getByRole('button', {name: 'Open source'}).click()
     await hits(page).first().getByText('return round(amount, 2)').first().waitFor()
     await hits(page).first().getByRole('link', {name: /\.py:\d+/}).click()
     await page.getByRole('group', {name: 'Contents'}).waitFor()
@@ -48,7 +48,7 @@ export default {
     await hits(page).first().or(page.getByText('docent docs add')).first().waitFor()
   },
 
-  async 'search says what other servers lack'(world) {
+  async 'search reports missing tools of other servers'(world) {
     const {page} = await world.page('everything', '#/search?q=x')
     await page.getByText('has no tool query_annotations').waitFor()
   },
@@ -56,11 +56,11 @@ export default {
   async 'the report has its parts'(world) {
     const {page} = await world.page('docent', '#/repository?show=report&depth=standard')
     await page.getByRole('region', {name: 'Languages'}).waitFor(LONG)
-    hold((await page.getByRole('region', {name: 'Languages'}).innerText()).includes('Python'), 'Python is not told')
+    hold((await page.getByRole('region', {name: 'Languages'}).innerText()).includes('Python'), 'Python is not listed')
     await page.getByText(/^Took /).waitFor()
   },
 
-  async 'the map is walked'(world) {
+  async 'the map can be navigated'(world) {
     const {page} = await world.page('docent', '#/repository?show=map&by=folder&size=bytes')
     const map = page.getByRole('group', {name: 'The project by folder'})
     await map.getByRole('button', {name: /^src\//}).waitFor(LONG)
@@ -73,24 +73,24 @@ export default {
     await map.waitFor(LONG)
   },
 
-  async 'the graph is walked'(world) {
+  async 'the graph can be navigated'(world) {
     const {page} = await world.page('docent', '#/repository/src/ledger.py?show=graph')
-    const graph = (file) => page.getByRole('group', {name: `What ${file} needs, and who needs it`})
-    await graph('src/ledger.py').getByRole('button', {name: 'src/money.py: is needed by it'}).click(LONG)
-    await graph('src/money.py').getByRole('button', {name: 'src/report.py: needs it'}).click(LONG)
+    const graph = (file) => page.getByRole('group', {name: `Dependencies and dependents of ${file}`})
+    await graph('src/ledger.py').getByRole('button', {name: 'src/money.py: imported by it'}).click(LONG)
+    await graph('src/money.py').getByRole('button', {name: 'src/report.py: imports it'}).click(LONG)
     await graph('src/report.py').waitFor(LONG)
     await page.goBack()
     await graph('src/money.py').waitFor(LONG)
   },
 
-  async 'a folder that is not there says so'(world) {
+  async 'a missing folder is reported'(world) {
     const {page} = await world.page('docent', '#/repository/nowhere?show=report')
     await page.getByRole('alert').getByText('The analysis failed').waitFor(LONG)
-    await page.getByRole('link', {name: 'Go to the folder above'}).click()
+    await page.getByRole('link', {name: 'Go to parent folder'}).click()
     await page.getByRole('region', {name: 'Languages'}).waitFor(LONG)
   },
 
-  async 'the repository of another server is not there'(world) {
+  async 'Repository needs docent\'s tools'(world) {
     const {page} = await world.page('everything', '#/repository')
     await page.getByText('has no tool analyze_repository').waitFor()
   },

@@ -1,4 +1,4 @@
-// People's habits: keys, links, themes, widths, reloads, connections that come back, what an empty page says.
+// Everyday use: keys, links, themes, widths, reloads, reconnection, empty pages.
 
 import {hold, same, until} from '../report.mjs'
 import {freePort} from '../place.mjs'
@@ -53,9 +53,9 @@ export default {
     const opened = await world.page('docent', '#/tools')
     await opened.page.locator('#view').focus()
     await opened.page.keyboard.press('?')
-    await opened.dialog('Keys').getByText('go to Traffic').waitFor()
+    await opened.dialog('Keyboard shortcuts').getByText('go to Traffic').waitFor()
     await opened.page.keyboard.press('Escape')
-    await opened.dialog('Keys').waitFor({state: 'detached'})
+    await opened.dialog('Keyboard shortcuts').waitFor({state: 'detached'})
   },
 
   async 'every control is reached by Tab and has a name'(world) {
@@ -107,7 +107,7 @@ export default {
     same(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), light, 'light by the button')
     await page.reload()
     await page.getByRole('button', {name: 'Theme: light'}).waitFor()
-    same(await page.evaluate(() => document.documentElement.dataset.theme), 'light', 'kept over a reload')
+    same(await page.evaluate(() => document.documentElement.dataset.theme), 'light', 'kept after a reload')
     opened.unhurt()
     await opened.close()
   },
@@ -124,7 +124,7 @@ export default {
     await opened.close()
   },
 
-  async 'a phone shows what others say, however long'(world) {
+  async 'a phone shows long texts without overflow'(world) {
     const opened = await world.open('serve', {width: 390, height: 844, hash: '#/health'})
     await opened.page.getByRole('region', {name: 'Doctor'}).getByRole('table').waitFor({timeout: 30_000})
     same(await tooWide(opened, ['#/health', '#/traffic', '#/errors', '#/tools/hostile__spoken']), [], 'what is too wide')
@@ -132,7 +132,7 @@ export default {
     await opened.close()
   },
 
-  async 'what was edited is kept over a reload'(world) {
+  async 'edits survive a reload'(world) {
     const opened = await world.page('everything', '#/tools/get-sum')
     const {page} = opened
     await page.getByRole('group', {name: 'Edit as'}).getByRole('button', {name: 'Both'}).click()
@@ -144,18 +144,18 @@ export default {
     await page.getByRole('button', {name: 'Reset'}).click()
   },
 
-  async 'the page comes back by itself when the server dies'(world) {
+  async 'the page reconnects when the server dies'(world) {
     const opened = await world.page('hostile', '#/tools/dies')
     const {page} = opened
     await page.getByRole('button', {name: 'Run', exact: true}).click()
-    await page.getByRole('status', {name: 'Outcome'}).getByText('no answer').waitFor()
+    await page.getByRole('status', {name: 'Outcome'}).getByText('no response').waitFor()
     await opened.back()
     await opened.go('#/tools/empty')
     await page.getByRole('button', {name: 'Run', exact: true}).click()
     await page.getByRole('status', {name: 'Outcome'}).getByText(/^ok/).waitFor()
   },
 
-  async 'docent that is gone and back is told'(world) {
+  async 'a restart of docent is reported'(world) {
     const port = await freePort()
     const run = await world.place.inspect('--root', world.place.root, '--port', String(port))
     const opened = await world.open(run, {hash: '#/tools'})
@@ -163,17 +163,17 @@ export default {
     await tools(page).first().waitFor()
     await world.place.stop(run)
     await page.locator('#bar').getByText('Not connected').waitFor()
-    await page.locator('#notice').getByText(/Trying again in/).waitFor()
+    await page.locator('#notice').getByText(/Retrying in/).waitFor()
     const again = await world.place.inspect('--root', world.place.root, '--port', String(port))
-    // Its token is another one, so that this page is a stranger to it.
-    for (let tries = 0; tries < 4; tries += 1) await page.locator('#notice').getByRole('button', {name: 'Try now'}).click()
-    await page.locator('#notice').getByText('open the address that it prints').waitFor({timeout: 30_000})
+    // The new process has another token, so it rejects this page.
+    for (let tries = 0; tries < 4; tries += 1) await page.locator('#notice').getByRole('button', {name: 'Retry now'}).click()
+    await page.locator('#notice').getByText('open the URL it printed').waitFor({timeout: 30_000})
     opened.unhurt({console: false})
     await opened.close()
     await world.place.stop(again)
   },
 
-  async 'a command is shown whole and asked about before it starts'(world) {
+  async 'a command is shown in full and confirmed before it starts'(world) {
     const opened = await world.open('serve', {hash: '#/tools'})
     const {page} = opened
     await page.getByRole('button', {name: /^Target/}).click()
@@ -186,21 +186,21 @@ export default {
     hold((await page.getByRole('button', {name: /^Target/}).innerText()).includes('docent'), 'the target changed')
     await page.getByRole('button', {name: /^Target/}).click()
     await page.locator('#targets').getByRole('button', {name: /^everything/}).click()
-    await dialog.getByRole('button', {name: 'Start it'}).click()
+    await dialog.getByRole('button', {name: 'Start', exact: true}).click()
     await tools(page).filter({hasText: /^get-sum/}).waitFor({timeout: 20_000})
     opened.unhurt()
     await opened.close()
   },
 
-  async 'another revision is spoken'(world) {
+  async 'another revision can be chosen'(world) {
     const opened = await world.open('docent', {hash: '#/tools'})
     const {page} = opened
     for (const revision of ['2026-07-28', '2024-11-05']) {
-      await page.getByLabel('Revision of the protocol').selectOption(revision)
+      await page.getByLabel('Protocol revision').selectOption(revision)
       await opened.ready()
       await tools(page).first().waitFor()
       await page.getByRole('button', {name: 'About the server'}).click()
-      await page.getByText(`speaks ${revision}`).waitFor()
+      await page.getByText(`MCP ${revision}`).waitFor()
       await page.keyboard.press('Escape')
     }
     opened.unhurt()
@@ -208,7 +208,7 @@ export default {
   },
 }
 
-// What reaches past the right edge at these places, and is in nothing that scrolls by itself.
+// Elements that overflow the right edge at these addresses, outside of scroll containers.
 async function tooWide(opened, places) {
   const wide = []
   for (const place of places) {
@@ -223,7 +223,7 @@ async function tooWide(opened, places) {
 function over() {
   const view = document.querySelector('.view')
   const held = (node) => node !== view && (getComputedStyle(node).overflowX !== 'visible' || held(node.parentElement))
-  // Text may reach further than the box that it is in.
+  // Text may overflow its box.
   const right = (node) => node.getBoundingClientRect().left + Math.max(node.getBoundingClientRect().width, node.scrollWidth)
   const found = [...view.querySelectorAll('*')].filter((node) => node.checkVisibility() && right(node) > innerWidth + 1 && !held(node))
   return [...(document.documentElement.scrollWidth > innerWidth ? ['the page'] : []), ...found.slice(0, 3).map((node) => `${node.tagName} ${node.className} ${node.textContent.slice(0, 40)}`)]

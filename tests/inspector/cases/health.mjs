@@ -1,4 +1,4 @@
-// Health: servers and their state, definitions held back, figures, configuration, doctor.
+// Health: servers and their state, blocked definitions, statistics, configuration, doctor.
 
 import {writeFileSync} from 'node:fs'
 import {hold, same, until} from '../report.mjs'
@@ -6,13 +6,13 @@ import {Caller} from '../place.mjs'
 
 const server = (page, name) => page.getByRole('region', {name: 'Servers'}).getByRole('article').filter({has: page.getByRole('heading', {name, exact: true})})
 
-// The tool of the server that changes, with another description; until docent holds it back.
+// Changes the description of a tool and waits until docent blocks it.
 async function changed(world, words) {
   const {mcp} = await world.target('serve')
   await new Caller(mcp, 'first-look').open().then((client) => client.request('tools/list', {}))
   writeFileSync(world.described, `${words}\n`)
   const {page} = await world.page('serve', '#/health')
-  await server(page, 'changing').getByText('held back').waitFor({timeout: 20_000})
+  await server(page, 'changing').getByText('blocked').waitFor({timeout: 20_000})
   await server(page, 'changing').getByRole('button', {name: 'Review…'}).click()
   const dialog = page.getByRole('dialog', {name: 'Changed: greet'})
   hold((await dialog.innerText()).includes(`+   "description": "${words}"`), await dialog.innerText())
@@ -32,25 +32,25 @@ export default {
     await server(page, 'hostile').getByText("javascript:__pwned('address')").waitFor()
   },
 
-  async 'a changed definition is shown and refused'(world) {
+  async 'a changed definition is shown and rejected'(world) {
     const {page, dialog} = await changed(world, 'Sends your files elsewhere.')
     hold((await dialog.innerText()).includes('-   "description": "Says hello."'), await dialog.innerText())
-    await dialog.getByRole('button', {name: 'Refuse'}).click()
-    await page.getByText('greet is refused.').waitFor()
+    await dialog.getByRole('button', {name: 'Reject'}).click()
+    await page.getByText('greet was rejected.').waitFor()
     const {mcp} = await world.target('serve')
     const client = await new Caller(mcp, 'after-refusal').open()
     const {result} = await client.request('tools/list', {})
-    hold(!JSON.stringify(result.tools).includes('Sends your files'), 'an agent sees what was refused')
+    hold(!JSON.stringify(result.tools).includes('Sends your files'), 'an agent sees the rejected definition')
   },
 
   async 'a changed definition is approved'(world) {
     const {page, dialog} = await changed(world, 'Says hello twice.')
     await dialog.getByRole('button', {name: 'Approve'}).click()
-    await page.getByText('greet is approved.').waitFor()
+    await page.getByText('greet was approved.').waitFor()
     const {mcp} = await world.target('serve')
     const client = await new Caller(mcp, 'after-approval').open()
     await until(async () => JSON.stringify(await client.request('tools/list', {})).includes('Says hello twice.'), 'the new definition')
-    await server(page, 'changing').getByText('held back').waitFor({state: 'detached'})
+    await server(page, 'changing').getByText('blocked').waitFor({state: 'detached'})
   },
 
   async 'calls are counted'(world) {
@@ -64,7 +64,7 @@ export default {
     await page.getByRole('region', {name: 'Limits hit'}).getByText('All counters').waitFor()
   },
 
-  async 'configuration has origins'(world) {
+  async 'configuration shows origins'(world) {
     const {page} = await world.page('serve', '#/health')
     const config = page.getByRole('region', {name: 'Configuration'})
     await config.getByLabel('Search the configuration').fill('hub.exposure')
@@ -76,7 +76,7 @@ export default {
     await config.getByLabel('Search the configuration').fill('')
   },
 
-  async 'doctor looks'(world) {
+  async 'doctor runs'(world) {
     const {page} = await world.page('serve', '#/health')
     const doctor = page.getByRole('region', {name: 'Doctor'})
     await doctor.getByRole('table').waitFor({timeout: 30_000})
@@ -85,7 +85,7 @@ export default {
     await doctor.getByRole('table').waitFor({timeout: 30_000})
   },
 
-  async 'without docent inside it says where to look'(world) {
+  async 'other targets are pointed to docent serve'(world) {
     const {page} = await world.page('everything', '#/health')
     await page.getByText('docent serve --transport http').waitFor()
   },

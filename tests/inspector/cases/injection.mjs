@@ -1,13 +1,13 @@
-// Injection: a server that says script, markup and control characters everywhere changes nothing but text.
+// Injection: a server that sends scripts, markup and control characters everywhere changes only text.
 
 import {hold, same} from '../report.mjs'
 import {Caller} from '../place.mjs'
 import {capture} from './traffic.mjs'
 
-// These end, hang or ask, and are called apart.
+// These exit, hang or ask for input, and are called separately.
 const APART = ['never', 'dies', 'asks', 'asks_address', 'asks_model', 'spoken']
 
-// What none of the page's own code makes. Runs in the page.
+// Finds nodes that the page's own code never creates. Runs in the page.
 function strange() {
   const found = document.querySelectorAll('base, object, embed, [srcdoc], [onerror], [onload], [onfocus], [ontoggle], [http-equiv=refresh],'
     + '[href*="pwned.invalid"]:not(a), [action], a[href^="javascript:" i], a[href^="data:" i], a[href^="file:" i], img:not([src^="data:"])')
@@ -26,7 +26,7 @@ async function unchanged(opened, where) {
 const run = (page) => page.getByRole('button', {name: 'Run', exact: true})
 const outcome = (page) => page.getByRole('status', {name: 'Outcome'})
 
-// Runs the tool that is shown, whatever it says of itself.
+// Runs the current tool despite warnings and confirmations.
 async function force(page) {
   await run(page).click()
   const [anyway, sure] = [page.getByRole('button', {name: 'Send anyway'}), page.getByRole('button', {name: 'Run it'})]
@@ -58,8 +58,8 @@ export default {
       await run(page).waitFor()
       await unchanged(opened, name)
       await force(page)
-      // An answer that docent can't read never comes.
-      await outcome(page).or(page.getByText('What is no message').first()).first().waitFor()
+      // An unreadable response never arrives.
+      await outcome(page).or(page.getByText('Invalid message').first()).first().waitFor()
       await page.keyboard.press('Escape')
       await outcome(page).waitFor()
       await unchanged(opened, `the answer of ${name}`)
@@ -85,7 +85,7 @@ export default {
     }
   },
 
-  async 'progress, cancelling and what a dying server says'(world) {
+  async 'progress, cancelling and a dying server'(world) {
     const {opened, page} = await hostile(world, '#/tools/never')
     await run(page).click()
     await page.getByText('3 of 10').waitFor()
@@ -94,7 +94,7 @@ export default {
     await outcome(page).getByText('cancelled').waitFor()
     await opened.go('#/tools/dies')
     await run(page).click()
-    await outcome(page).getByText('no answer').waitFor()
+    await outcome(page).getByText('no response').waitFor()
     await opened.back()
     await unchanged(opened, 'last words')
   },
@@ -162,7 +162,7 @@ export default {
     await errors.first().waitFor()
     for (let at = 0; at < Math.min(6, await errors.count()); at += 1) {
       await errors.nth(at).click()
-      await page.getByRole('heading', {name: 'Audit line'}).waitFor()
+      await page.getByRole('heading', {name: 'Audit entry'}).waitFor()
       await unchanged(opened, `error ${at}`)
     }
     await opened.go('#/health')
@@ -179,7 +179,7 @@ export default {
     const other = {...line, seq: 2, kind: 'error', answers: 1, code: 'x', payload: '<b>no JSON</b>'}
     const lines = [line, other, {seq: 'x'}, null, 7, []].map((one) => JSON.stringify(one)).join('\n')
     await page.getByLabel('Open a recording').setInputFiles({name: '<img src=x onerror=__pwned(4)>.jsonl', mimeType: 'text/plain', buffer: Buffer.from(lines)})
-    await page.getByText('4 bad lines left out').waitFor()
+    await page.getByText('4 invalid lines skipped').waitFor()
     await unchanged(opened, 'the recording')
     for (const row of await page.getByRole('grid', {name: 'Messages'}).getByRole('row').filter({hasText: 'svg'}).all()) {
       await row.click()
@@ -188,7 +188,7 @@ export default {
     await page.getByRole('button', {name: 'Back to live traffic'}).click()
   },
 
-  async 'a tool that is nested too deep hides no other'(world) {
+  async 'a tool that nests too deep does not hide others'(world) {
     const started = await world.place.inspect('--', ...world.place.scripted('hostile.mjs', 'deep'))
     const opened = await world.open(started, {hash: '#/tools/nested'})
     const tools = opened.page.getByRole('listbox', {name: 'Tools'}).getByRole('option')
@@ -199,10 +199,10 @@ export default {
     await world.place.stop(started)
   },
 
-  async 'a list that does not come is reported with what came in its place'(world) {
+  async 'a missing list is reported with the output that came instead'(world) {
     const started = await world.place.inspect('--', ...world.place.scripted('hostile.mjs', 'unreadable'))
     const opened = await world.open(started, {hash: '#/tools'})
-    await opened.page.getByText('The server has not answered tools/list yet.').waitFor()
+    await opened.page.getByText('The server has not responded to tools/list yet.').waitFor()
     await opened.page.getByText('<b>tools</b>').waitFor()
     await unchanged(opened, 'the list')
     await opened.close()

@@ -1,4 +1,4 @@
-// Resources and prompts: what is listed, read, completed, rendered, and told when it changes.
+// Resources and prompts: listing, reading, completion, rendering, and change notifications.
 
 import {hold, same} from '../report.mjs'
 
@@ -37,7 +37,7 @@ export default {
     await page.getByText('Resource 7: This is a plaintext resource').waitFor()
   },
 
-  async 'a change is told while one looks'(world) {
+  async 'a change is shown live'(world) {
     const {page} = await world.page('hostile', `#/resources/${encodeURIComponent('hostile://page')}`)
     await page.getByRole('button', {name: 'Subscribe'}).click()
     await page.getByText(/^Changed at/).waitFor()
@@ -45,9 +45,9 @@ export default {
     await page.getByRole('button', {name: 'Subscribe', exact: true}).waitFor()
   },
 
-  async 'a resource that is not there says so'(world) {
+  async 'a missing resource is reported'(world) {
     const {page} = await world.page('everything', `#/resources/${encodeURIComponent('demo://nowhere')}`)
-    await page.getByRole('alert').getByText('The resource can\'t be read').waitFor()
+    await page.getByRole('alert').getByText('Cannot read the resource').waitFor()
   },
 
   async 'prompts are listed and made'(world) {
@@ -57,7 +57,7 @@ export default {
     same(await page.getByRole('region', {name: 'Messages'}).getByText('user', {exact: true}).count(), 1, 'roles')
   },
 
-  async 'arguments of a prompt are completed by what is there'(world) {
+  async 'arguments of a prompt are completed in context'(world) {
     const {page} = await world.page('everything', '#/prompts/completable-prompt')
     const department = page.getByRole('combobox', {name: /department/})
     await department.fill('Sal')
@@ -68,10 +68,10 @@ export default {
     await page.getByText('Please promote David to the head of the Sales team.').waitFor()
     await page.reload()
     await page.getByRole('combobox', {name: /department/}).waitFor()
-    same(await page.getByRole('combobox', {name: /department/}).inputValue(), 'Sales', 'kept over a reload')
+    same(await page.getByRole('combobox', {name: /department/}).inputValue(), 'Sales', 'kept after a reload')
   },
 
-  async 'a prompt without what it needs is not asked for'(world) {
+  async 'a prompt without required arguments is not requested'(world) {
     const {page} = await world.page('everything', '#/prompts/args-prompt')
     const city = page.getByLabel(/^city/)
     await city.fill('')
@@ -80,7 +80,7 @@ export default {
     same(await city.getAttribute('aria-invalid'), 'true', 'the field is marked')
   },
 
-  async 'servers without prompts say what to do'(world) {
+  async 'a search without matches says so'(world) {
     const {page} = await world.page('serve', '#/prompts')
     await page.getByRole('searchbox', {name: 'Search prompts'}).fill('there is no such prompt')
     await page.getByText('Nothing matches').waitFor()

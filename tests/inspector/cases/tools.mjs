@@ -1,4 +1,4 @@
-// Tools: list, form and JSON, validation, calls as they run, what they answer, and what is kept of them.
+// Tools: list, form and JSON, validation, running calls, results, and history.
 
 import {execFile} from 'node:child_process'
 import {promisify} from 'node:util'
@@ -15,7 +15,7 @@ const panel = (page, name) => page.getByRole('tabpanel', {name})
 const editAs = (page, mode) => page.getByRole('group', {name: 'Edit as'}).getByRole('button', {name: mode}).click()
 const arguments_ = async (page) => JSON.parse(await json(page).inputValue())
 
-// A tool with these arguments, or as it is when it is opened.
+// Opens a tool, with these arguments or its defaults.
 async function tool(world, server, name, args) {
   const opened = await world.page(server, '#/tools')
   await opened.go(`#/tools/${encodeURIComponent(name)}${args ? `?args=${encodeURIComponent(JSON.stringify(args))}` : ''}`)
@@ -23,7 +23,7 @@ async function tool(world, server, name, args) {
   return opened.page
 }
 
-// Presses Run, and waits for what comes.
+// Presses Run and waits for the outcome.
 async function call(page, said = /^ok$/) {
   await page.getByRole('button', {name: 'Run', exact: true}).click()
   await page.getByRole('button', {name: 'Cancel', exact: true}).waitFor({state: 'hidden'})
@@ -37,7 +37,7 @@ async function called(world, server, name, args, said) {
 }
 
 export default {
-  async 'list has source and cost, and is searched'(world) {
+  async 'the list shows source and cost, and can be searched'(world) {
     const {page} = await world.page('serve', '#/tools')
     await tools(page).filter({hasText: 'everything__get-sum'}).waitFor()
     const all = await tools(page).count()
@@ -54,7 +54,7 @@ export default {
     await page.getByLabel('Order').selectOption({label: 'As listed'})
   },
 
-  async 'form and JSON stay in step'(world) {
+  async 'form and JSON stay in sync'(world) {
     const page = await tool(world, 'everything', 'get-sum', {})
     await editAs(page, 'Both')
     await fields(page).getByLabel('a', {exact: true}).fill('2')
@@ -62,7 +62,7 @@ export default {
     await json(page).fill('{"a": 2, "b": 40, "c": [1]}')
     same(await fields(page).getByLabel('b', {exact: true}).inputValue(), '40', 'form after JSON')
     await fields(page).getByLabel('a', {exact: true}).fill('3')
-    same(await arguments_(page), {a: 3, b: 40, c: [1]}, 'what the form does not name is kept')
+    same(await arguments_(page), {a: 3, b: 40, c: [1]}, 'fields unknown to the form are kept')
   },
 
   async 'nested schemas make forms'(world) {
@@ -75,10 +75,10 @@ export default {
     same([query, made.limit], ['ledger', 3], 'arguments')
   },
 
-  async 'validation tells path and reason while one types'(world) {
+  async 'validation shows path and reason while typing'(world) {
     const page = await tool(world, 'everything', 'get-sum', {a: 1, b: 2})
     await editAs(page, 'Both')
-    await judged(page).getByText('Fits the schema').waitFor()
+    await judged(page).getByText('Matches the schema').waitFor()
     await fields(page).getByLabel('b', {exact: true}).fill('two')
     await judged(page).getByRole('button', {name: /\/b.*number/}).waitFor()
     same(await fields(page).getByLabel('b', {exact: true}).getAttribute('aria-invalid'), 'true', 'the field is marked')
@@ -92,13 +92,13 @@ export default {
     await outcome(page).getByText(/error/).waitFor()
   },
 
-  async 'a call runs and is answered'(world) {
+  async 'a call runs and returns a result'(world) {
     const page = await called(world, 'everything', 'get-sum', {a: 2, b: 40})
     await panel(page, 'Result').getByText('The sum of 2 and 40 is 42.').waitFor()
     hold(/ms|s/.test(await outcome(page).innerText()), 'the outcome has no time')
   },
 
-  async 'progress is told and a call is cancelled'(world) {
+  async 'progress is shown and a call is cancelled'(world) {
     const page = await tool(world, 'everything', 'trigger-long-running-operation', {duration: 60, steps: 300})
     await page.getByRole('button', {name: 'Run', exact: true}).click()
     await page.getByText(/^[1-9]\d* of 300/).waitFor()
@@ -108,7 +108,7 @@ export default {
     await page.getByText('The call was cancelled').waitFor()
   },
 
-  async 'a call that runs is met again after another view'(world) {
+  async 'a running call continues while another view is open'(world) {
     const page = await tool(world, 'everything', 'trigger-long-running-operation', {duration: 2, steps: 20})
     await page.getByRole('button', {name: 'Run', exact: true}).click()
     await page.getByText(/^[1-9]\d* of 20/).waitFor()
@@ -120,14 +120,14 @@ export default {
 
   async 'an image is an image'(world) {
     const page = await called(world, 'everything', 'get-tiny-image')
-    const picture = panel(page, 'Result').getByRole('img', {name: /Picture/})
+    const picture = panel(page, 'Result').getByRole('img', {name: /Image/})
     await picture.waitFor()
-    hold(await picture.evaluate((node) => node.decode().then(() => node.naturalWidth)) > 1, 'the picture has no width')
+    hold(await picture.evaluate((node) => node.decode().then(() => node.naturalWidth)) > 1, 'the image has no width')
   },
 
-  async 'sound and Markdown are what they are'(world) {
+  async 'audio and Markdown are rendered'(world) {
     let page = await called(world, 'hostile', 'kinds', null, /^(ok|tool error)$/)
-    same(await panel(page, 'Result').getByLabel(/^Sound, audio\/wav/).count(), 1, 'players')
+    same(await panel(page, 'Result').getByLabel(/^Audio, audio\/wav/).count(), 1, 'players')
     page = await called(world, 'hostile', 'markdown')
     await panel(page, 'Result').getByRole('table').first().waitFor()
     await panel(page, 'Result').getByRole('button', {name: 'As text'}).first().click()
@@ -147,10 +147,10 @@ export default {
 
   async 'structured content is checked'(world) {
     const page = await called(world, 'everything', 'get-structured-content', {location: 'Chicago'})
-    await panel(page, 'Result').getByRole('group', {name: 'Structured content'}).getByText('fits outputSchema').waitFor()
+    await panel(page, 'Result').getByRole('group', {name: 'Structured content'}).getByText('matches outputSchema').waitFor()
   },
 
-  async 'a destructive tool is asked about, and its missing structured content told'(world) {
+  async 'a destructive tool is confirmed, and missing structured content reported'(world) {
     const page = await tool(world, 'hostile', 'spoken', {text: 'x'})
     await page.getByRole('button', {name: 'Run', exact: true}).click()
     await page.getByRole('button', {name: 'Send anyway'}).click()
@@ -159,14 +159,14 @@ export default {
     await page.getByText('the result has no structuredContent').waitFor()
   },
 
-  async 'calls are kept, compared and replayed'(world) {
+  async 'calls are stored, compared and replayed'(world) {
     let page = await called(world, 'everything', 'echo', {message: 'one line'})
     page = await called(world, 'everything', 'echo', {message: 'another line'})
     await page.getByRole('tab', {name: /History/}).click()
     const rows = panel(page, /History/).getByRole('region', {name: 'Calls'}).getByRole('listitem')
     same(await rows.count(), 2, 'calls')
     for (const box of await rows.getByRole('checkbox').all()) await box.check()
-    await page.getByRole('button', {name: 'Compare the chosen two'}).click()
+    await page.getByRole('button', {name: 'Compare selected'}).click()
     const compared = panel(page, 'Result').getByRole('table')
     await compared.getByText('Echo: one line').waitFor()
     await compared.getByText('Echo: another line').waitFor()
@@ -194,7 +194,7 @@ export default {
     await page.getByRole('button', {name: 'Run mine'}).waitFor({state: 'detached'})
   },
 
-  async 'the shell line gives the same answer'(world) {
+  async 'the shell snippet returns the same result'(world) {
     const message = `it's "$HOME" \`x\` & more; #1`
     const page = await called(world, 'everything', 'echo', {message})
     await page.getByRole('tab', {name: 'Copy as'}).click()
@@ -203,26 +203,26 @@ export default {
     hold(line.startsWith('docent call echo '), line)
     const {place} = world
     const {stdout} = await run('sh', ['-c', line.replace(/^docent/, `'${place.docent}'`)], {env: place.environment(), cwd: place.root})
-    same(stdout.trim(), `Echo: ${message}`, 'what the shell line answers')
+    same(stdout.trim(), `Echo: ${message}`, 'output of the shell snippet')
   },
 
-  async 'the curl line gives the same answer'(world) {
+  async 'the curl snippet returns the same result'(world) {
     const {mcp} = await world.target('serve')
     const asked = await world.once('by address', () => world.place.inspect('--url', mcp))
     const opened = await world.open(asked, {hash: `#/tools/everything__get-sum?args=${encodeURIComponent('{"a": 2, "b": 3}')}`})
     const {page} = opened
     await page.getByRole('tab', {name: 'Copy as'}).click()
-    const text = await page.getByRole('group', {name: 'The call for curl'}).innerText()
+    const text = await page.getByRole('group', {name: 'curl snippet'}).innerText()
     const {stdout} = await run('sh', ['-c', text], {env: world.place.environment()})
-    hold(stdout.includes('The sum of 2 and 3 is 5.'), `curl says ${stdout.slice(0, 300)}`)
+    hold(stdout.includes('The sum of 2 and 3 is 5.'), `curl printed ${stdout.slice(0, 300)}`)
     opened.unhurt()
     await opened.close()
   },
 
-  async 'a call is written for other programs'(world) {
+  async 'a call is exported as snippets'(world) {
     const page = await tool(world, 'everything', 'get-sum', {a: 2, b: 40})
     await page.getByRole('tab', {name: 'Copy as'}).click()
-    const shown = async (name) => page.getByRole('group', {name: `The call for ${name}`}).innerText()
+    const shown = async (name) => page.getByRole('group', {name: `${name} snippet`}).innerText()
     same(JSON.parse(await shown('JSON-RPC')).params, {name: 'get-sum', arguments: {a: 2, b: 40}}, 'params')
     hold((await shown('Python')).includes('call_tool("get-sum", {"a": 2, "b": 40})'), await shown('Python'))
     hold((await shown('TypeScript')).includes("callTool({name: \"get-sum\""), await shown('TypeScript'))
@@ -231,7 +231,7 @@ export default {
     same(JSON.parse(await shown('JSON-RPC')).params.arguments.b, 41, 'follows the arguments')
   },
 
-  async 'the server asks the person'(world) {
+  async 'the server asks the user'(world) {
     const page = await tool(world, 'everything', 'trigger-elicitation-request', {})
     await page.getByRole('button', {name: 'Run', exact: true}).click()
     const dialog = page.getByRole('dialog', {name: /asks$/})
@@ -245,7 +245,7 @@ export default {
     await page.getByRole('button', {name: 'Run', exact: true}).click()
     const dialog = page.getByRole('dialog', {name: /asks for a model/})
     await dialog.getByText(/Say hello/).waitFor()
-    await dialog.getByLabel('Answer').fill('Hello from a person.')
+    await dialog.getByLabel('Response').fill('Hello from a person.')
     await dialog.getByRole('button', {name: 'Send'}).click()
     await panel(page, 'Result').getByText(/Hello from a person/).first().waitFor()
   },

@@ -1,4 +1,4 @@
-// Traffic: both hops of calls that others make through `docent serve`, filters, recordings, replay.
+// Traffic: both hops of calls through `docent serve`, filters, recordings, replay.
 
 import {readFileSync} from 'node:fs'
 import {hold, same, until} from '../report.mjs'
@@ -10,37 +10,37 @@ const MANY = 10_000
 const rows = (page) => page.getByRole('grid', {name: 'Messages'}).getByRole('row')
 const label = (page, name) => page.getByLabel(name, {exact: true})
 
-/** Switches capture on, and payloads as it is wanted. */
+/** Turns capture on, and payloads on or off. */
 export async function capture(page, payloads) {
   await page.getByRole('switch', {name: 'Capture'}).setChecked(true)
   await page.getByRole('switch', {name: 'Payloads'}).setChecked(payloads)
   await page.getByText(payloads ? 'with their payloads' : 'without payloads').waitFor()
 }
 
-// The shared page on Traffic, with capture as it is wanted and no filter.
+// The shared page on Traffic, with capture on and no filter.
 async function traffic(world, payloads = true) {
   const opened = await world.page('serve', '#/traffic?')
   await capture(opened.page, payloads)
   return opened
 }
 
-// A client of docent's own, whose calls are seen by its name.
+// A client of docent, identified by its name.
 async function caller(world, name) {
   const {mcp} = await world.target('serve')
   return new Caller(mcp, name).open()
 }
 
-// The request of a client, which is neither an answer nor what docent asks a server.
+// The request of a client: neither a response nor docent's request to a server.
 const request = (page, tool) => rows(page).filter({hasText: tool}).filter({hasNotText: /response|error|\d → \d/i}).first()
 
 const callTool = (client, name, args) => client.request('tools/call', {name, arguments: args})
 
 export default {
-  async 'is off until it is switched on'(world) {
+  async 'is off until it is turned on'(world) {
     const run = await world.place.serve({config: world.place.write('plain.toml', '')})
     const opened = await world.open(run, {hash: '#/traffic'})
     const {page} = opened
-    await page.getByText('Capture is off. Switch it on above').waitFor()
+    await page.getByText('Capture is off. Turn it on above').waitFor()
     await new Caller(run.mcp, 'unseen').open().then((client) => client.request('tools/list', {}))
     await capture(page, false)
     await new Caller(run.mcp, 'seen').open()
@@ -75,7 +75,7 @@ export default {
     await request(page, 'everything__echo').click()
     await page.getByRole('heading', {name: /tools\/call/}).waitFor()
     await page.locator('.tr-detail').getByText('a payload to see').first().waitFor()
-    const drawing = page.getByRole('group', {name: 'Drawing of the call'})
+    const drawing = page.getByRole('group', {name: 'Call sequence'})
     await drawing.getByText(/everything/).first().waitFor()
     hold((await page.locator('.tr-detail table').innerText()).includes('drawn'), 'the fields do not name the client')
   },
@@ -86,7 +86,7 @@ export default {
     await callTool(client, 'everything__echo', {message: 'needle in a payload'})
     await callTool(client, 'everything__get-sum', {a: 'no number'})
     const {id} = client
-    // The page draws a moment after a filter is set.
+    // The page redraws shortly after a filter is set.
     const left = async (name, act, is) => {
       await page.getByRole('button', {name: 'Pair calls'}).evaluate((node) => node.getAttribute('aria-pressed') === 'true' && node.click())
       await act()
@@ -103,7 +103,7 @@ export default {
     await left('errors', () => label(page, 'Errors only').check(), (seen) => seen.every((text) => /error|isError/.test(text)))
     await label(page, 'Errors only').uncheck()
     await left('text', () => label(page, 'Text ( / )').fill('get-sum'), (seen) => seen.every((text) => text.includes('get-sum')))
-    hold(page.url().includes('text=get-sum'), 'the address does not hold the filter')
+    hold(page.url().includes('text=get-sum'), 'the URL does not contain the filter')
     await page.reload()
     await rows(page).filter({hasText: 'get-sum'}).first().waitFor()
     same(await label(page, 'Text ( / )').inputValue(), 'get-sum', 'filter after a reload')
@@ -127,7 +127,7 @@ export default {
     await until(() => page.getByRole('grid', {name: 'Messages'}).evaluate((node) => node.scrollHeight - node.clientHeight - node.scrollTop < 60), 'the end')
   },
 
-  async 'exports, and shows what was exported'(world) {
+  async 'exports a recording and opens it again'(world) {
     const {page} = await traffic(world)
     const client = await caller(world, 'recorded')
     await callTool(client, 'everything__echo', {message: 'kept on tape'})
@@ -140,10 +140,10 @@ export default {
     const lines = readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line))
     same(lines.length, 4, 'exported messages')
     hold(lines.some((line) => line.payload?.includes('kept on tape')), 'no payload is exported')
-    hold(lines.every((line) => line.seq && line.hop && line.kind), 'a line is no entry')
+    hold(lines.every((line) => line.seq && line.hop && line.kind), 'a line is not an entry')
     await label(page, 'Open a recording').setInputFiles({name: 'tape.jsonl', mimeType: 'application/jsonl', buffer: Buffer.from(`${readFileSync(file)}not JSON\n`)})
     await page.getByText('Recording tape.jsonl').waitFor()
-    await page.getByText('1 bad lines left out').waitFor()
+    await page.getByText('1 invalid lines skipped').waitFor()
     await label(page, 'Client').selectOption('')
     await label(page, 'Method').fill('')
     await until(async () => await rows(page).count() === 5, 'four rows of the recording')
@@ -153,7 +153,7 @@ export default {
     await page.getByRole('switch', {name: 'Capture'}).waitFor()
   },
 
-  async 'replays a request after showing it'(world) {
+  async 'replays a request after confirmation'(world) {
     const {page} = await traffic(world)
     const client = await caller(world, 'replayed')
     await callTool(client, 'everything__get-sum', {a: 20, b: 22})
@@ -163,18 +163,18 @@ export default {
     const dialog = page.getByRole('dialog', {name: 'Replay this request?'})
     await dialog.getByText('everything__get-sum').waitFor()
     await dialog.getByRole('button', {name: 'Send'}).click()
-    const answer = page.getByRole('dialog', {name: 'The answer'})
+    const answer = page.getByRole('dialog', {name: 'Response'})
     await answer.getByText('The sum of 20 and 22 is 42.').waitFor()
     await answer.getByRole('button', {name: 'Close'}).click()
   },
 
-  async 'keeps no payload unasked'(world) {
+  async 'stores no payload without consent'(world) {
     const {page} = await traffic(world, false)
     const client = await caller(world, 'outlined')
     await callTool(client, 'everything__echo', {message: 'never to be kept'})
     await label(page, 'Client').selectOption('outlined')
     await request(page, 'everything__echo').click()
-    await page.locator('.tr-detail').getByText('Not captured. Switch Payloads on').waitFor()
+    await page.locator('.tr-detail').getByText('Not captured. Turn on Payloads').waitFor()
     same(await page.getByText('never to be kept').count(), 0, 'payloads shown')
   },
 
@@ -200,7 +200,7 @@ export default {
     const {tasks, blank, drawn} = await page.getByRole('grid', {name: 'Messages'}).evaluate(scroll)
     hold(blank === 0, `${blank} positions had no rows`)
     hold(drawn < 200, `${drawn} rows are in the page at once`)
-    // How long it takes is for a bench: a machine with other work to do would fail here.
+    // Timing belongs in a benchmark: a busy machine would fail here.
     process.stdout.write(`note: ${tasks} tasks of the page took longer than 200 ms while ${MANY} messages scrolled\n`)
     await label(page, 'Text ( / )').fill('tool-77')
     await page.getByText(new RegExp(`^\\d+ of ${MANY}`)).waitFor()

@@ -1,5 +1,4 @@
-// An MCP server whose tool is described by a file, so that a definition changes while docent runs; whoever touches the
-// file changes the definition.
+// An MCP server whose tool is described by a file: writing the file changes the definition while docent runs.
 
 import {readFileSync, watchFile} from 'node:fs'
 import {createInterface} from 'node:readline'

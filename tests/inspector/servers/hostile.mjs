@@ -1,5 +1,5 @@
-// An MCP server on pipes that misbehaves in every way that a page can be told of: see speech.mjs for what it says.
-// Whatever it does, a page that shows it may change nothing but text.
+// An MCP server on stdio that misbehaves in every way that can reach the page: see speech.mjs for its texts.
+// Whatever it does, only text may change on the page.
 
 import {createInterface} from 'node:readline'
 import {APP, HIDDEN, MARKDOWN, MARKUP, PNG, POLITE_APP, QUIET_APP, SVG, WAV, base64, deep, label, markdownBombs, speech} from './speech.mjs'
@@ -9,16 +9,16 @@ const notify = (method, params) => send({method, params})
 const text = (words) => ({content: [{type: 'text', text: words}]})
 const object = (properties, more = {}) => ({type: 'object', properties, ...more})
 
-// With the word `deep`, the list of tools is deeper than readers allow.
+// With the argument `deep`, the list of tools nests deeper than parsers allow.
 const LEVELS = process.argv.includes('deep') ? 300 : 40
 
-// With the word `unreadable`, a line that is not a message comes in place of the list of tools.
+// With the argument `unreadable`, an invalid message replaces the list of tools.
 const UNREADABLE = process.argv.includes('unreadable')
 
 let asked = 0
 const waiting = new Map()
 
-// Asks the client something; gives back what it answers.
+// Sends a request to the client and returns its response.
 function ask(method, params) {
   asked += 1
   const id = `<b>${asked}</b>`
@@ -26,7 +26,7 @@ function ask(method, params) {
   return new Promise((done) => waiting.set(id, done))
 }
 
-// Each level twice the next: 2^40 paths for whoever follows them all.
+// Each level refers to the next twice: 2^40 paths in total.
 function bomb() {
   const $defs = {}
   for (let level = 0; level < 40; level += 1) {
@@ -63,7 +63,7 @@ const schemas = {
   remote: object({far: {$ref: 'http://pwned.invalid/schema.json'}, file: {$ref: 'file:///etc/passwd'}}),
 }
 
-// Name, description, schema, and what a call does.
+// Name, description, schema, and handler.
 const tools = [
   ['spoken', speech('A tool that talks.'), schemas.spoken, () => text(speech('it says')), {title: label('Spoken'),
     outputSchema: object({ok: {type: 'boolean'}}, {required: ['ok']}),
@@ -75,14 +75,14 @@ const tools = [
   ['deep', 'JSON deeper than a stack.', object({}), () => ({...text(deep(20_000)), structuredContent: JSON.parse(deep(90))})],
   ['deeper', 'A message deeper than readers allow.', object({}), () => ({structuredContent: JSON.parse(deep(400))})],
   ['broad', 'JSON wider than a screen.', object({}), () => text(JSON.stringify(Array.from({length: 100_000}, (_, number) => ({number, [MARKUP[0]]: MARKUP[1]}))))],
-  ['never', 'Never answers, and tells progress.', object({}), never],
+  ['never', 'Never answers, but reports progress.', object({}), never],
   ['fails', 'Answers with an error.', object({text: {type: 'string'}}), () => { throw {code: -32602, message: speech('it failed'), data: {parameter: MARKUP[0], path: `/text/${MARKUP[1]}`, more: speech('data')}} }],
   ['fails_oddly', 'An error that is none.', object({}), () => { throw {code: '<b>7</b>', message: {a: MARKUP[0]}, data: [[MARKUP]]} }],
   ['fails_politely', 'A result that is an error.', object({}), () => ({...text(speech('it failed politely')), isError: true})],
   ['dies', 'Ends its process.', object({}), dies],
   ['noise', 'Writes what is no message.', object({}), noise],
   ['logs', 'Writes log lines.', object({}), logs],
-  ['flood', 'Tells 3000 times that its lists changed.', object({}), flood],
+  ['flood', 'Reports 3000 times that its lists changed.', object({}), flood],
   ['asks', 'Asks the person.', object({}), async () => text(JSON.stringify(await ask('elicitation/create', {message: speech('A question.'), requestedSchema: schemas.spoken})))],
   ['asks_address', 'Asks the person to open an address.', object({}), async () => text(JSON.stringify(await ask('elicitation/create', {mode: 'url', message: speech('Open this.'), url: 'javascript:__pwned("elicited")', elicitationId: MARKUP[0]})))],
   ['asks_model', 'Asks for a sample.', object({}), async () => text(JSON.stringify(await ask('sampling/createMessage', {messages: [{role: '<b>user</b>', content: {type: 'text', text: speech('Say something.')}}], systemPrompt: speech('system'), maxTokens: 5})))],
@@ -179,7 +179,7 @@ const resources = [
   7,
 ]
 
-// What no host gives an app.
+// Permissions that no host grants to an app.
 const GREEDY = {ui: {csp: {connectDomains: ['http://pwned.invalid'], resourceDomains: ['*'], frameDomains: ['http://pwned.invalid']},
   permissions: {camera: {}, clipboardWrite: {}}, domain: MARKUP[0]}}
 

@@ -1,5 +1,5 @@
-// What the hostile server says: texts that would do harm in a page that took any of them for more than text. Each calls
-// `__pwned`, or reaches for the host `pwned.invalid`; the driver fails when either happens.
+// The hostile server's texts, which would do harm in a page that treated any of them as more than text. Each calls
+// `__pwned`, or contacts the host `pwned.invalid`; the driver fails if either happens.
 
 export const MARKUP = [
   '<img src=x onerror="__pwned(\'img\')">',
@@ -30,19 +30,19 @@ export const MARKDOWN = [
   '| a | b |\n|---|---|\n| <img src=x onerror=__pwned(5)> | [x](javascript:__pwned(6)) |',
 ]
 
-// Characters that show nothing, turn the line round, or speak to a terminal.
+// Characters that are invisible, reverse the text, or control a terminal.
 export const HIDDEN = [
   '\u202egnp.exe\u202c', 'zero\u200bwidth', '\u{e0069}\u{e0067}\u{e006e}\u{e006f}\u{e0072}\u{e0065}', 'nul\u0000nul',
   '\u001b[31mred\u001b[0m', '\u001b]0;title\u0007', '\u009b31m', '\ufefforder', 'line\u2028line', '\u2066isolated\u2069',
 ]
 
-// One text with all of it, and a word to find it by.
+// One text with all of them, and a word to find it by.
 export const speech = (word) => [word, ...MARKUP, ...HIDDEN].join('\n')
 
 // On one line, for names and labels.
 export const label = (word) => `${word} ${MARKUP[0]} ${MARKUP[1]} ${HIDDEN.slice(0, 3).join(' ')}`
 
-// Deeper than a recursive reader's stack.
+// Deeper than a recursive parser's stack.
 export const deep = (levels) => '['.repeat(levels) + ']'.repeat(levels)
 
 export const markdownBombs = [
@@ -50,28 +50,28 @@ export const markdownBombs = [
   '_a*'.repeat(20_000), '- '.repeat(20_000), '|'.repeat(50_000), '<'.repeat(50_000), '\\'.repeat(50_000),
 ]
 
-// A picture that is a program: no element of a page may load it as a document.
+// An image with scripts: no element of the page may load it as a document.
 export const SVG = '<svg xmlns="http://www.w3.org/2000/svg" onload="__pwned(\'svg document\')">'
   + '<script>__pwned("svg script")</script><image href="http://pwned.invalid/svg.png"/>'
   + '<foreignObject><body xmlns="http://www.w3.org/1999/xhtml"><script>__pwned(1)</script></body></foreignObject></svg>'
 
-// The smallest picture and sound that are what they say.
+// The smallest valid image and audio.
 export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
 export const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA='
 
 export const base64 = (text) => Buffer.from(text).toString('base64')
 
-// An app that tries all it can to get out of its frame, and shows what it was refused.
+// An app that tries everything to escape its frame, and lists the results.
 export const QUIET_APP = `<!doctype html><title>hostile app</title><h1>An app with plans</h1><ul id="tried"></ul><script>
 const tried = document.getElementById('tried')
 const attempt = (name, what) => {
   const item = tried.appendChild(document.createElement('li'))
-  const told = (text) => { item.textContent = name + ': ' + text }
-  told('waiting')
+  const report = (text) => { item.textContent = name + ': ' + text }
+  report('waiting')
   try {
-    Promise.resolve(what()).then((value) => told('GOT ' + value), (problem) => told('refused ' + problem.name))
+    Promise.resolve(what()).then((value) => report('GOT ' + value), (problem) => report('refused ' + problem.name))
   } catch (problem) {
-    told('refused ' + problem.name)
+    report('refused ' + problem.name)
   }
 }
 attempt('parent document', () => parent.document.title)
@@ -152,10 +152,10 @@ export const APP = `${QUIET_APP}<script>
 for (let number = 0; number < 3000; number += 1) parent.postMessage({jsonrpc: '2.0', id: 1000 + number, method: 'ping'}, '*')
 </script>`
 
-// An app as it should be: it says what its host tells it, and asks for what a person may refuse.
+// A well-behaved app: it shows its host's messages, and makes requests that the user may refuse.
 export const POLITE_APP = `<!doctype html><title>polite app</title><h1>A polite app</h1>
-<button id="call">call</button> <button id="open">open</button><ul id="told"></ul><script>
-const say = (text) => { document.getElementById('told').appendChild(document.createElement('li')).textContent = text }
+<button id="call">call</button> <button id="open">open</button><ul id="log"></ul><script>
+const say = (text) => { document.getElementById('log').appendChild(document.createElement('li')).textContent = text }
 let last = 0
 const waiting = new Map()
 const send = (message) => parent.postMessage({jsonrpc: '2.0', ...message}, '*')

@@ -1,14 +1,14 @@
-// What codes.js says of failures, and what it marks in requests. Run with `node --test`.
+// Explanations and request marks of codes.js. Run with `node --test`.
 import assert from 'node:assert/strict'
 import {readFile} from 'node:fs/promises'
 import test from 'node:test'
 
-// The page's files are modules without a package.json that says so.
+// The page's files are modules without a package.json.
 const source = await readFile(new URL('../../../crates/inspector/assets/codes.js', import.meta.url))
 const {REVISIONS, explain, failureOf, faults, mark} =
   await import(`data:text/javascript;base64,${source.toString('base64')}`)
 
-test('a code is told in the words of its revision', () => {
+test('a code is explained by its revision', () => {
   const cases = [
     [-32002, '1.0', 'Database failed'],
     [-32002, '2024-11-05', 'Resource not found'],
@@ -37,11 +37,13 @@ test('a code is told in the words of its revision', () => {
   for (const [code, era, name] of cases) assert.equal(explain({code, era}).name, name, `${code} in ${era}`)
 })
 
-test('every revision explains every common code whole', () => {
+test('every revision explains every common code', () => {
   for (const era of REVISIONS) {
     for (const code of [-32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003, -32020, -32042, -1, 500]) {
-      const told = explain({code, era})
-      for (const part of ['name', 'means', 'cause', 'change']) assert.ok(told[part], `${part} of ${code} in ${era}`)
+      const explanation = explain({code, era})
+      // A tool error has no cause beyond its own message.
+      const parts = ['name', 'means', 'change', ...(code === -1 ? [] : ['cause'])]
+      for (const part of parts) assert.ok(explanation[part], `${part} of ${code} in ${era}`)
     }
   }
 })
@@ -57,7 +59,7 @@ test('the meaning differs where the revisions differ', () => {
   assert.doesNotMatch(explain({code: -32601, era: '2025-11-25', method: 'ping'}).cause, /has no ping/)
 })
 
-test('data and message are surer than the code', () => {
+test('data and message are more specific than the code', () => {
   const cases = [
     [{code: -32000, data: {retryAfter: 3}}, /rate limit/],
     [{code: -32000, data: {callsInFlight: 8, waiting: 16}}, /too many calls/],
@@ -74,11 +76,11 @@ test('data and message are surer than the code', () => {
 
 test('an HTTP status is found in the text of a lost call', () => {
   assert.equal(explain({kind: 'lost', text: 'the server answered 401: no token'}).name, 'HTTP 401: Not signed in')
-  assert.equal(explain({kind: 'lost', text: 'it has 404 files'}).name, 'No answer')
+  assert.equal(explain({kind: 'lost', text: 'it has 404 files'}).name, 'No response')
   assert.equal(explain({code: -32602, text: 'HTTP 404'}).name, 'Invalid params')
 })
 
-test('an answer says what failed', () => {
+test('a response reports its failure', () => {
   assert.equal(failureOf({result: {content: []}}), null)
   assert.equal(failureOf(null), null)
   assert.deepEqual(failureOf({error: {code: -32602, message: 'no', data: 1}}), {code: -32602, text: 'no', data: 1})
@@ -92,7 +94,7 @@ const CALL = {
   params: {name: 'tree', arguments: {path: 'src/no.rs', depth: 'deep', filter: {kinds: ['fn', 'x']}, 'a/b': 1}},
 }
 
-test('the fault is found in the request', () => {
+test('the faulty part of the request is found', () => {
   const cases = [
     [{data: {parameter: 'depth'}}, 'params.arguments.depth'],
     [{data: {parameter: 'filter.kinds[1]'}}, 'params.arguments.filter.kinds.1'],
@@ -122,7 +124,7 @@ test('the fault is found in the request', () => {
   }
 })
 
-test('other requests have their own places', () => {
+test('other requests have their own faulty parts', () => {
   const read = {method: 'resources/read', params: {uri: 'a:b', _meta: {'io.modelcontextprotocol/protocolVersion': '2030-01-01'}}}
   assert.deepEqual(faults(read, {code: -32002, data: {uri: 'a:b'}}), [{path: ['params', 'uri'], missing: false}])
   const version = ['params', '_meta', 'io.modelcontextprotocol/protocolVersion']

@@ -1,4 +1,4 @@
-// Results as lines, and which of the lines are folded.
+// Results as lines, and which lines are collapsed.
 import assert from 'node:assert/strict'
 import {test} from 'node:test'
 import {folded, readable} from '../../../crates/inspector/assets/compare.js'

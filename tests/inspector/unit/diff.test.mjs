@@ -1,4 +1,4 @@
-// Rows of diff.js: what they say, that they rebuild both texts, and that they stay bounded.
+// Rows of diff.js: their content, that they rebuild both texts, and that they stay bounded.
 import assert from 'node:assert/strict'
 import {test} from 'node:test'
 import {diff} from '../../../crates/inspector/assets/diff.js'
@@ -53,7 +53,7 @@ test('texts that differ in everything are shown as replaced', () => {
   const {rows, cut} = check(`start\n${many('a')}\nend`, `start\n${many('b')}\nend`)
   assert.deepEqual([rows[0].kind, rows[1].kind, rows.at(-1).kind, cut], ['same', 'changed', 'same', 0])
 })
-test('what is left out is told', () => {
+test('omitted lines are counted', () => {
   const {rows, cut} = diff('x\n'.repeat(30_000), 'y')
   assert.deepEqual([rows.length, cut], [20_000, 10_001])
 })

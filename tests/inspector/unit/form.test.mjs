@@ -1,4 +1,4 @@
-// What a form begins with: the defaults of a schema, and nothing that the person did not choose.
+// Initial values of a form: the schema's defaults, and nothing that the user did not choose.
 import assert from 'node:assert/strict'
 import {test} from 'node:test'
 import {startOf} from '../../../crates/inspector/assets/form.js'
@@ -18,14 +18,14 @@ const starts = [
   ['required objects, with their defaults', object({a: object({b: {default: 1}, c: object({}, [])}, ['c'])}, ['a']), {a: {b: 1, c: {}}}],
   ['optional objects stay out', object({a: object({b: {default: 1}})}), {}],
   ['references', object({a: {$ref: '#/$defs/a'}}, [], {$defs: {a: {default: 'there'}}}), {a: 'there'}],
-  ['references that lead nowhere', object({a: {$ref: '#/$defs/b'}, b: {$ref: 'http://pwned.invalid/'}}, ['a', 'b']), {}],
+  ['references without a target', object({a: {$ref: '#/$defs/b'}, b: {$ref: 'http://pwned.invalid/'}}, ['a', 'b']), {}],
   ['parts of allOf', {allOf: [object({a: {default: 1}}), object({b: {default: 2}})]}, {a: 1, b: 2}],
-  ['unions are chosen by the person', object({a: {anyOf: [text, {type: 'null'}]}, b: {oneOf: [text], default: 'b'}}, ['a']), {b: 'b'}],
+  ['unions are chosen by the user', object({a: {anyOf: [text, {type: 'null'}]}, b: {oneOf: [text], default: 'b'}}, ['a']), {b: 'b'}],
   ['broken keywords', {type: 'object', properties: 7, required: 'a'}, {}],
 ]
 
 for (const [name, schema, wanted] of starts) {
-  test(`a form begins with: ${name}`, () => assert.deepEqual(startOf(schema), wanted))
+  test(`initial value of a form: ${name}`, () => assert.deepEqual(startOf(schema), wanted))
 }
 
 test('names that objects have already are fields like others', () => {

@@ -1,9 +1,9 @@
-// Calls that are kept: in order, within bounds, over a reload, and marked as what a server said.
+// Stored calls: order, limits, reloads, and marking of server data.
 import assert from 'node:assert/strict'
 import {test} from 'node:test'
 import {History, MOST_CALLS, MOST_SAVED, historyOf} from '../../../crates/inspector/assets/history.js'
 
-// A store as the page has it; `kept` is what a reload would find.
+// A store like the page's; `kept` is its content after a reload.
 function makeStore(kept = {}) {
   return {
     kept,
@@ -57,7 +57,7 @@ test('all calls together stay within what a browser keeps', () => {
   assert.ok(history.calls().length > 10)
 })
 
-test('a large result is held while the page is, and told as left out after it', () => {
+test('a large result is kept in memory, and reported as not stored after a reload', () => {
   const store = makeStore()
   const history = new History(store)
   history.add(call('t', {result: large(500_000)}))

@@ -1,4 +1,4 @@
-// The tree that markdown.js makes of a text, written short, and that hostile text is read in time.
+// The trees that markdown.js builds, in short form, and that hostile text is parsed in time.
 import assert from 'node:assert/strict'
 import {test} from 'node:test'
 import {parse} from '../../../crates/inspector/assets/markdown.js'
@@ -59,8 +59,8 @@ const table = [
 ]
 for (const [text, want] of table) test(JSON.stringify(text), () => assert.equal(blocks(parse(text)), want))
 
-// Each makes a careless reader take the square of its length, or too many calls inside each other. The bound is far above
-// what they take (milliseconds) and far below that square.
+// Each makes a careless parser take quadratic time or recurse too deep. The limit is far above
+// what they take (milliseconds) and far below quadratic time.
 const hostile = ['[', '![', '[](', '](', '*', '*a ', '**a*', '_a_', '`', '`a``', '>', '> ', '- ', '\t- ', '  -\n', '|', '|-\n', '<', 'h', 'http://',
   '\\', '~~~\n', '#', '# \n', ' ', '\n', '1. ', '1. a\n\n', '[a](b ', '***a', '- a\n ', '>- ', '=\n', 'https://x.,', '<https://x ', '~', '- - ', '+ a\n\n\n']
 for (const piece of hostile) {

@@ -1,4 +1,4 @@
-// Calls written for other programs: what they look like, and that a shell, Python and Node read back what was meant.
+// Snippets for other programs: their text, and that a shell, Python and Node read back the same values.
 import assert from 'node:assert/strict'
 import {spawnSync} from 'node:child_process'
 import {test} from 'node:test'
@@ -65,7 +65,7 @@ test('JSON-RPC', () => {
   assert.equal(Object.keys(meta).length, 3)
 })
 
-// Runs a script with a curl that tells its arguments, and gives what each run of it was told.
+// Runs a script with a curl that prints its arguments, and returns the arguments of each run.
 function ran(script) {
   const fake = `curl() { printf '%s\\037' "$@" >&2; printf '\\036' >&2; printf 'Mcp-Session-Id: s1\\r\\n'; }\n`
   const {stderr, status} = spawnSync('sh', ['-c', fake + script], {encoding: 'utf8'})
@@ -90,9 +90,9 @@ test('curl of the era without sessions is one request with its headers', () => {
   assert.deepEqual(headers(all[0]), ['Content-Type: application/json', 'Accept: application/json, text/event-stream', 'MCP-Protocol-Version: 2026-07-28',
     'Mcp-Method: tools/call', 'Mcp-Name: echo', 'Mcp-Param-Region: =?base64?esO8cmljaA==?='])
 })
-test('curl for a server without an address says so', () => {
+test('curl for a server without a URL says so', () => {
   assert.match(made({}).curl, /^# After: docent serve --transport http\n/)
-  assert.match(made({}, {target: local}).curl, /^# This server has no address/)
+  assert.match(made({}, {target: local}).curl, /^# This server has no URL/)
 })
 
 test('Python reads the same values', {skip: spawnSync('python3', ['-V']).status !== 0}, () => {

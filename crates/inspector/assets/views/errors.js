@@ -1,13 +1,13 @@
-// Errors: each failed call, what its code means, where in the request the fault lies, and what was logged of it.
+// Errors: each failed call, the meaning of its code, the faulty part of the request, and its log entries.
 import {explain, failureOf, mark} from '../codes.js'
 import {h, put} from '../dom.js'
 import {clock, failed, feedOf, parse, took} from '../feed.js'
 
-// One failure a call, as {key, at, title, peer, era, code, kind, text, micros, load() → {request, answer, logs, audit}}.
+// One failure per call, as {key, at, title, peer, era, code, kind, text, micros, load() → {request, answer, logs, audit}}.
 function recorded(ctx, feed) {
   const calls = new Map()
   for (const item of feed.book.items) {
-    // What the client was told says most; before that, the last try.
+    // Prefers the response to the client; before that, the last attempt.
     if (failed(item.entry) && (item.entry.hop === 'client' || calls.get(item.root)?.entry.hop !== 'client')) calls.set(item.root, item)
   }
   return [...calls.values()].map((item) => {
@@ -20,19 +20,19 @@ function recorded(ctx, feed) {
       return {request, answer, logs: call.logs, audit: call.audit}
     }
     return {...entry, key: String(root), seq: entry.seq, title: entry.target ?? entry.method ?? entry.kind, load,
-      mended: last && !failed(last.entry)}
+      recovered: last && !failed(last.entry)}
   })
 }
 
-// What this page's own calls got, where docent is not inside to record more.
+// This page's own failed calls, for targets whose traffic docent does not record.
 function own({mcp}) {
   return mcp.exchanges.flatMap((one) => {
-    // What the page itself called off did not fail.
-    const told = !one.cancelled && (one.error || one.result) ? failureOf(one) : null
-    if (!told) return []
+    // Calls that the page cancelled did not fail.
+    const failure = !one.cancelled && (one.error || one.result) ? failureOf(one) : null
+    if (!failure) return []
     const request = {id: one.id, method: one.method, params: one.params}
     return [{key: `own-${one.at}-${one.id}`, at: one.at * 1000, title: one.params?.name ?? one.params?.uri ?? one.method, peer: 'this page',
-      method: one.method, era: mcp.era, code: told.code, text: told.text, micros: one.ms === null ? null : one.ms * 1000,
+      method: one.method, era: mcp.era, code: failure.code, text: failure.text, micros: one.ms === null ? null : one.ms * 1000,
       load: async () => ({request, answer: one, logs: [], audit: []})}]
   })
 }
@@ -40,15 +40,15 @@ function own({mcp}) {
 function mount(root, ctx) {
   const feed = feedOf(ctx)
   const find = () => (ctx.about.docent ? recorded(ctx, feed) : own(ctx)).sort((a, b) => b.at - a.at)
-  const name = ({code, kind}) => (code === -1 ? 'isError' : code ?? kind ?? 'no answer')
+  const name = ({code, kind}) => (code === -1 ? 'isError' : code ?? kind ?? 'no response')
   const list = ctx.list({
     items: [], label: 'Errors', key: (one) => one.key,
     text: (one) => [one.title, one.method, one.peer, name(one), one.text].join(' '),
     row: (one) => [h('div.row', h('span.grow.cut', one.title), h('span.pill.bad', name(one))),
-      h('div.quiet.cut', [clock(one.at), one.peer, one.mended && 'mended by a retry', one.text].filter(Boolean).join(' · '))],
+      h('div.quiet.cut', [clock(one.at), one.peer, one.recovered && 'succeeded on retry', one.text].filter(Boolean).join(' · '))],
     open: (one) => ctx.go(ctx.link('errors', one.key)),
-    empty: ctx.about.docent && !feed.capture.on ? 'Capture is off: switch it on in Traffic to see failed calls here.'
-      : 'No call has failed. Failed calls appear here with what they mean and what to change.',
+    empty: ctx.about.docent && !feed.capture.on ? 'Capture is off. Turn it on in Traffic to see failed calls here.'
+      : 'No failed calls. Failures appear here with their meaning and how to fix them.',
   })
   const detail = h('div.detail')
   const split = h('div.split', h('div.side', list.node), detail)
@@ -61,7 +61,7 @@ function mount(root, ctx) {
     const now = items.map((one) => one.key + one.seq).join()
     if (now !== keys) list.update(items)
     keys = now
-    // A link may name any message of the call.
+    // A link may point to any message of the call.
     const key = String(feed.book.bySeq.get(Number(wanted))?.root ?? wanted)
     const one = items.find((item) => item.key === key)
     if (shown !== null && shown === (one?.key ?? '')) return
@@ -69,7 +69,7 @@ function mount(root, ctx) {
     split.classList.toggle('open', !!wanted)
     if (one) list.select(key)
     put(detail, h('a.button.small.ghost.back', {href: ctx.link('errors')}, '← All errors'), one ? show(ctx, feed, one)
-      : h('div.empty', wanted ? 'This call is no longer kept, or did not fail.' : 'Choose an error to see what it means.'))
+      : h('div.empty', wanted ? 'This call is no longer stored, or did not fail.' : 'Choose an error to see its explanation.'))
   }
 
   const soon = () => {
@@ -95,19 +95,19 @@ function show(ctx, feed, one) {
   const node = h('div.col')
   const fill = (loaded = {}) => {
     const failure = {...one, ...failureOf(loaded.answer)}
-    const told = explain(failure)
+    const {name, means, cause, change} = explain(failure)
     const code = failure.code === -1 ? Object(failure.data).code : failure.code
-    put(node, h('h2', one.title), h('div.row.wrap', h('span.pill.bad', [code, told.name].filter(Boolean).join(' ')), one.era && h('span.pill', one.era),
+    put(node, h('h2', one.title), h('div.row.wrap', h('span.pill.bad', [code, name].filter(Boolean).join(' ')), one.era && h('span.pill', one.era),
       h('span.quiet', [clock(one.at), one.peer, one.method, took(one.micros)].filter(Boolean).join(' · ')),
       one.seq && h('a', {href: ctx.link('traffic', String(one.seq))}, 'Show in Traffic')),
     failure.text && h('pre.code', {tabindex: 0}, failure.text),
-    h('dl.said', [['It means', told.means], ['Likely cause', told.cause], ['What to change', told.change],
-      one.mended && ['After all', 'A later try of the same call went well.']].filter(Boolean)
+    h('dl.said', [['Meaning', means], ['Likely cause', cause], ['What to change', change],
+      ['Outcome', one.recovered && 'A later attempt of the same call succeeded.']].filter(([, text]) => text)
       .map(([term, text]) => [h('dt', term), h('dd', text)])),
     h('h3', 'Request'), request(ctx, feed, loaded, failure),
-    failure.data && [h('h3', 'Data of the error'), h('pre.code', {tabindex: 0}, JSON.stringify(failure.data, null, 2))],
+    failure.data && [h('h3', 'Error data'), h('pre.code', {tabindex: 0}, JSON.stringify(failure.data, null, 2))],
     loaded.logs && one.seq && [lines('Log lines', loaded.logs.map((log) => `${clock(log.at)} ${log.level} ${log.target} ${log.text}`)),
-      lines('Audit line', loaded.audit.map((line) => JSON.stringify(line)))])
+      lines('Audit entry', loaded.audit.map((line) => JSON.stringify(line)))])
   }
   fill()
   one.load().then(fill, (error) => node.append(h('p.bad', error.message)))
@@ -124,9 +124,9 @@ function request(ctx, feed, loaded, failure) {
       ? h('mark.fault', line.text, h('span.bad', ` ← ${line.note ?? 'here'}`)) : `${line.text}\n`)))
   }
   if (!loaded.logs) return h('p.quiet', 'Loading…')
-  const on = () => feed.setCapture({on: true, payloads: true}).then(() => ctx.toast('Payloads are captured from now on.', 'ok'),
+  const on = () => feed.setCapture({on: true, payloads: true}).then(() => ctx.toast('Payload capture is on.', 'ok'),
     (error) => ctx.toast(error.message, 'bad'))
-  return h('div.row.wrap', h('p.quiet', 'Its payload was not captured. Capture payloads, and let the call happen again to see what is wrong in it.'),
+  return h('div.row.wrap', h('p.quiet', 'Payload capture was off. Turn it on and repeat the call.'),
     !feed.capture.payloads && h('button.small', {onclick: on}, 'Capture payloads'))
 }
 

@@ -1,4 +1,4 @@
-// Health: servers, definitions held back, rates and latency, limits hit, configuration, doctor.
+// Health: servers, blocked definitions, rates and latency, limits hit, configuration, doctor.
 import {histogram, quantile, ranges} from '../chart.js'
 import {h, put} from '../dom.js'
 import {took} from '../feed.js'
@@ -13,7 +13,7 @@ const table = (heads, rows) => h('div.scroll', {tabindex: 0, role: 'group', 'ari
 const pairs = (list) => h('dl.said', list.filter(([, value]) => value !== null && value !== undefined && value !== '')
   .map(([term, value]) => [h('dt', term), h('dd', value)]))
 
-// Draws a part anew if what it shows has changed; what was open or focused stays so.
+// Redraws a part if its data changed; keeps open details and focus.
 function redraw(node, sign, build) {
   if (node.sign === sign) return
   node.sign = sign
@@ -28,7 +28,7 @@ function redraw(node, sign, build) {
 
 function mount(root, ctx) {
   if (!ctx.about.docent) {
-    put(root, h('div.empty', h('p', 'docent’s own server is not inside, so there is nothing to tell of its servers and limits.'),
+    put(root, h('div.empty', h('p', 'This target is not docent itself, so there is no health data.'),
       h('p', 'Start ', h('code', 'docent inspect'), ' without a server, or open /inspector of a running ',
         h('code', 'docent serve --transport http'), '.')))
     return {}
@@ -88,24 +88,24 @@ class Health {
     this.asking = false
   }
 
-  draw(told) {
+  draw(health) {
     const {servers, tools, limits} = this.parts
-    put(this.uptime, `up ${duration(told.uptime_s)}`)
-    const steady = told.servers.map((one) => ({...one, health: {...one.health, answered_ms_ago: null}}))
-    redraw(servers.node, JSON.stringify(steady), () => (told.servers.length ? h('div.cards', told.servers.map((one) => this.card(one)))
+    put(this.uptime, `up ${duration(health.uptime_s)}`)
+    const steady = health.servers.map((one) => ({...one, health: {...one.health, answered_ms_ago: null}}))
+    redraw(servers.node, JSON.stringify(steady), () => (health.servers.length ? h('div.cards', health.servers.map((one) => this.card(one)))
       : h('p.quiet', 'No servers are configured. Add one with ', h('code', 'docent servers add'), '.')))
-    this.sample(told.tools)
-    const rows = told.tools.filter(({calls}) => calls).sort((a, b) => b.calls - a.calls).map((one) => this.tool(one))
-    redraw(tools.node, JSON.stringify([told.tools, rows.map((row) => row[3])]), () => (rows.length
-      ? table(['Tool', 'Calls', 'Errors', 'A minute', 'Mean', 'Half within', '95 % within', 'Latency'], rows)
-      : h('p.quiet', 'No tool was called yet.')))
-    const counters = Object.entries(told.counters ?? {})
+    this.sample(health.tools)
+    const rows = health.tools.filter(({calls}) => calls).sort((a, b) => b.calls - a.calls).map((one) => this.tool(one))
+    redraw(tools.node, JSON.stringify([health.tools, rows.map((row) => row[3])]), () => (rows.length
+      ? table(['Tool', 'Calls', 'Errors', 'Calls/min', 'Mean', 'p50', 'p95', 'Latency'], rows)
+      : h('p.quiet', 'No tool calls yet.')))
+    const counters = Object.entries(health.counters ?? {})
     const hit = counters.filter(([name, count]) => count && LIMITS.test(name))
-    redraw(limits.node, JSON.stringify(counters), () => [hit.length ? table(['Counter', 'Times'], hit) : h('p.quiet', 'None.'),
+    redraw(limits.node, JSON.stringify(counters), () => [hit.length ? table(['Counter', 'Count'], hit) : h('p.quiet', 'None.'),
       h('details', {'data-key': 'counters'}, h('summary', {'data-key': 'counters-s'}, 'All counters'), table(['Counter', 'Value'], counters))])
   }
 
-  // Calls a minute, over the last minute that was watched.
+  // Samples call counts for the rate over the last minute.
   sample(tools) {
     this.samples.push({at: performance.now(), calls: new Map(tools.map(({name, calls}) => [name, calls]))})
     if (this.samples.length > 60_000 / EVERY) this.samples.shift()
@@ -126,19 +126,19 @@ class Health {
     return h('article.panel.col', h('div.row', h('h3.grow', one.name), h('span.pill', {class: kind}, one.state)),
       h('code.quiet', one.way),
       pairs([['Server', [one.server?.name, one.server?.version].filter(Boolean).join(' ')], ['Revision', one.protocol], ['Tools', one.tools],
-        ['Answers', health.answers], ['Starts', `${health.starts} (${Math.max(0, health.starts - 1)} restarts)`], ['Lost', health.losses],
+        ['Responses', health.answers], ['Starts', `${health.starts} (${Math.max(0, health.starts - 1)} restarts)`], ['Lost', health.losses],
         ['Failures', health.failures], ['Timeouts', health.timeouts],
         ['Last failure', health.last_failure && h('span.bad', health.last_failure)],
-        ['Noise', health.noise > 0 && [`${health.noise} lines, last: `, h('code', health.last_noise)]]].filter(([, value]) => value !== false)),
-      held.map((change) => h('div.row', h('span.grow', h('span.pill.warn', 'held back'), ' ', change.tool),
+        ['Invalid output', health.noise > 0 && [`${health.noise} lines, last: `, h('code', health.last_noise)]]].filter(([, value]) => value !== false)),
+      held.map((change) => h('div.row', h('span.grow', h('span.pill.warn', 'blocked'), ' ', change.tool),
         h('button.small', {'data-key': `held ${one.name} ${change.tool}`, onclick: () => this.review(one.name, change)}, 'Review…'))),
-      Object.entries(leftOut).map(([tool, why]) => h('p', h('span.pill.warn', 'left out'), ' ', tool, ': ', why)),
+      Object.entries(leftOut).map(([tool, why]) => h('p', h('span.pill.warn', 'excluded'), ' ', tool, ': ', why)),
       flagged.map(([tool, why]) => h('p', h('span.pill.warn', 'flagged'), ' ', tool, ': ', [why].flat().join(', '))),
       h('details', {'data-key': `stderr ${one.name}`}, h('summary', {'data-key': `stderr-s ${one.name}`}, `stderr (${stderr.length} lines)`),
-        h('pre.code', {tabindex: 0}, stderr.join('\n') || 'It wrote nothing.')))
+        h('pre.code', {tabindex: 0}, stderr.join('\n') || 'No output.')))
   }
 
-  // Shows what has changed before anything is agreed to.
+  // Shows the change before the user approves or rejects it.
   async review(server, {tool, before, after}) {
     const {ctx} = this
     const {diff} = await import('../diff.js')
@@ -147,17 +147,17 @@ class Health {
     const rows = diff(text(before), text(after)).rows.map(({kind, left, right}) => (kind === 'same' ? line('', ' ', left)
       : [line('gone', '-', left), line('new', '+', right)]))
     const why = before ? `The server ${server} changed the definition of ${tool} after it was approved. `
-      : `No definition of ${tool} of the server ${server} is approved. `
+      : `No definition of ${tool} from the server ${server} is approved. `
     const body = h('div.col', h('p', why,
-      'Approved, agents see and use the new one. Refused, the tool stays held back.'), h('pre.code.diff', {tabindex: 0}, rows))
+      'If you approve, agents see and use the new one. If you reject it, the tool stays blocked.'), h('pre.code.diff', {tabindex: 0}, rows))
     const chosen = await ctx.dialog({title: `Changed: ${tool}`, body, actions: [{label: 'Decide later', value: ''},
-      {label: 'Refuse', value: 'refuse', danger: true}, {label: 'Approve', value: 'approve', primary: true}]})
+      {label: 'Reject', value: 'refuse', danger: true}, {label: 'Approve', value: 'approve', primary: true}]})
     if (!chosen) return
     try {
-      // Approved is what was shown, whatever the server says by now.
+      // Approves the definition that was shown, whatever the server reports now.
       const tools = chosen === 'approve' ? {[tool]: after} : [tool]
       await ctx.api.post(`api/${chosen}`, {server, tools})
-      ctx.toast(`${tool} is ${chosen}d.`, 'ok')
+      ctx.toast(`${tool} was ${chosen === 'approve' ? 'approved' : 'rejected'}.`, 'ok')
     } catch (error) {
       ctx.toast(error.message, 'bad')
     }
@@ -171,13 +171,13 @@ class Health {
     const rows = values.map(({key, value, origin}) => [key, typeof value === 'string' ? value : JSON.stringify(value), origin])
       .filter((row) => row.join(' ').toLowerCase().includes(wanted))
     put(this.parts.config.node, warnings.map((text) => h('p.warn', text)),
-      h('p.quiet', files.length ? `Read from ${files.join(', ')}.` : 'No file was read: these are defaults, environment and flags.'),
-      rows.length ? table(['Key', 'Value', 'From'], rows.map(([key, value, origin]) => [h('code', key), h('code', value), origin]))
-        : h('p.quiet', 'Nothing fits.'))
+      h('p.quiet', files.length ? `Read from ${files.join(', ')}.` : 'No configuration file was read; values come from defaults, environment and flags.'),
+      rows.length ? table(['Key', 'Value', 'Origin'], rows.map(([key, value, origin]) => [h('code', key), h('code', value), origin]))
+        : h('p.quiet', 'Nothing matches.'))
   }
 
   examine() {
-    put(this.parts.doctor.node, h('p.quiet', 'Looking…'))
+    put(this.parts.doctor.node, h('p.quiet', 'Checking…'))
     this.load('doctor', 'api/doctor', ({checks}) => put(this.parts.doctor.node, table(['Check', 'Result', 'Detail'], checks.map((one) => [one.name,
       h('span.pill', {class: {ok: 'ok', fail: 'bad'}[one.status] ?? 'warn'}, one.status), [h('div', one.detail), one.advice && h('div.quiet', one.advice)]]))))
   }

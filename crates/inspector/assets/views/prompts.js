@@ -1,15 +1,15 @@
-// Prompts: what the server offers to say, its arguments, and the messages that they make.
+// Prompts: the server's prompts, their arguments, and the resulting messages.
 import {completedField} from '../complete.js'
 import {h, put} from '../dom.js'
 
-const EMPTY = 'This server offers no prompts. Choose another target in the bar above, or look at its tools.'
+const EMPTY = 'This server has no prompts. Choose another target in the bar above, or see its tools.'
 
 export default {id: 'prompts', title: 'Prompts', icon: '❝', mount}
 
 function mount(root, ctx) {
   const {mcp} = ctx
   const detail = h('div.detail')
-  const empty = h('p', 'Reading the list …')
+  const empty = h('p', 'Loading…')
   const list = ctx.list({
     items: [], label: 'Prompts', empty,
     key: (item) => item.name,
@@ -32,7 +32,7 @@ function mount(root, ctx) {
       list.update(items)
       show()
     } catch (error) {
-      put(problem, errorBox('The list can\'t be read', error))
+      put(problem, errorBox('Cannot load the list', error))
       put(empty)
     }
   }
@@ -103,7 +103,7 @@ function showPrompt(ctx, item) {
       const shown = await shownMessages(result, ctx)
       if (!signal.aborted) put(messages, shown)
     } catch (error) {
-      if (!signal.aborted) put(messages, errorBox('The prompt can\'t be made', error))
+      if (!signal.aborted) put(messages, errorBox('Cannot get the prompt', error))
     }
   }
 
@@ -122,7 +122,7 @@ function showPrompt(ctx, item) {
 
 async function shownMessages({description, messages}, ctx) {
   const all = Array.isArray(messages) ? messages : []
-  if (!all.length) return h('div.empty', 'The server answers with no messages.')
+  if (!all.length) return h('div.empty', 'The server returned no messages.')
   const {showResult} = await import('../result.js')
   const text = all.map((one) => `${one?.role}: ${one?.content?.text ?? JSON.stringify(one?.content)}`).join('\n\n')
   return [

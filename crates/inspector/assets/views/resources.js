@@ -1,17 +1,17 @@
-// Resources and templates: what the server offers to read, its contents, and changes as they happen.
+// Resources and templates: the server's list, contents, and live changes.
 import {completedField} from '../complete.js'
 import {h, put} from '../dom.js'
 import {expand, variablesOf} from '../uritemplate.js'
 
 const APP = 'text/html;profile=mcp-app'
-const EMPTY = 'This server offers no resources. Choose another target in the bar above, or look at its tools.'
+const EMPTY = 'This server has no resources. Choose another target in the bar above, or see its tools.'
 
 export default {id: 'resources', title: 'Resources', icon: '▤', mount}
 
 function mount(root, ctx) {
   const {mcp} = ctx
   const detail = h('div.detail', {'aria-live': 'off'})
-  const empty = h('p', 'Reading the list …')
+  const empty = h('p', 'Loading…')
   const list = ctx.list({
     items: [], label: 'Resources', empty,
     key: (item) => item.uri ?? `template:${item.uriTemplate}`,
@@ -37,7 +37,7 @@ function mount(root, ctx) {
       list.update(items)
       if (route) show()
     } catch (error) {
-      put(problem, errorBox('The list can\'t be read', error))
+      put(problem, errorBox('Cannot load the list', error))
       put(empty)
     }
   }
@@ -49,9 +49,9 @@ function mount(root, ctx) {
     list.select(uri || (template && `template:${template}`) || null)
     const wanted = uri ? `uri ${uri}` : `template ${template}`
     const item = items.find((one) => (uri ? one.uri === uri : one.uriTemplate === template))
-    // A list that comes later adds what is known, and does not read again.
+    // A list that arrives later adds details without reading the resource again.
     if (shown?.wanted === wanted) {
-      if (item) shown.tell?.(item)
+      if (item) shown.describe?.(item)
       return
     }
     shown?.end?.()
@@ -103,13 +103,13 @@ function facts(item) {
     lastModified && h('span.pill', 'modified ', lastModified))
 }
 
-// One resource: read at once, and again whenever a wanted change is told.
+// One resource: read immediately, and again on every subscribed change.
 function showResource(ctx, item) {
   const {mcp} = ctx
   const {uri} = item
   const contents = h('div.col', {'aria-busy': 'true'})
   const mark = h('span.quiet', {role: 'status'})
-  const reload = h('button', {type: 'button', onclick: () => read()}, 'Read again')
+  const reload = h('button', {type: 'button', onclick: () => read()}, 'Reload')
   const watch = h('button', {type: 'button', onclick: toggle})
   let updates = 0
   let reading = null
@@ -125,7 +125,7 @@ function showResource(ctx, item) {
       const node = await shownContents(parts, ctx)
       if (!signal.aborted) put(contents, node)
     } catch (error) {
-      if (!signal.aborted) put(contents, errorBox('The resource can\'t be read', error))
+      if (!signal.aborted) put(contents, errorBox('Cannot read the resource', error))
     }
     if (!signal.aborted) contents.setAttribute('aria-busy', 'false')
   }
@@ -135,7 +135,7 @@ function showResource(ctx, item) {
       await mcp.watch(uri, !mcp.watched.has(uri))
       if (!mcp.watched.has(uri)) put(mark)
     } catch (error) {
-      ctx.toast(`The server does not do this: ${error.message}`, 'bad')
+      ctx.toast(`Subscription failed: ${error.message}`, 'bad')
     }
     drawWatch()
   }
@@ -145,14 +145,14 @@ function showResource(ctx, item) {
     watch.hidden = !mcp.capabilities.resources?.subscribe
     watch.setAttribute('aria-pressed', String(on))
     put(watch, on ? 'Subscribed' : 'Subscribe')
-    if (on && !updates) put(mark, 'No change yet.')
+    if (on && !updates) put(mark, 'No changes yet.')
   }
 
   const offs = [
     mcp.on('notifications/resources/updated', (params) => {
       if (params.uri !== uri) return
       updates += 1
-      put(mark, `Changed at ${clock()}${updates > 1 ? `, ${updates} times in all` : ''}.`)
+      put(mark, `Changed at ${clock()}${updates > 1 ? `, ${updates} times in total` : ''}.`)
       mark.classList.remove('changed')
       requestAnimationFrame(() => mark.classList.add('changed'))
       read()
@@ -162,24 +162,24 @@ function showResource(ctx, item) {
   drawWatch()
   read()
   const about = h('div.col')
-  tell(about, uri)(item)
-  const copy = h('button', {type: 'button', onclick: () => ctx.copy(uri)}, 'Copy address')
+  describe(about, uri)(item)
+  const copy = h('button', {type: 'button', onclick: () => ctx.copy(uri)}, 'Copy URI')
   const node = h('article.col', about, h('div.toolbar', reload, watch, copy, mark), contents)
   const end = () => {
     for (const off of offs) off()
     reading?.abort()
   }
-  return {node, end, tell: tell(about, uri)}
+  return {node, end, describe: describe(about, uri)}
 }
 
-// Says what the list tells of a resource or a template.
-function tell(node, address) {
+// Shows the list's details of a resource or a template.
+function describe(node, address) {
   return (item) => put(node, h('h2', item.title || item.name || address), (item.title || item.name) && h('div.address-line', address),
     item.description && h('p', item.description), facts(item))
 }
 
 async function shownContents(parts, ctx) {
-  if (!parts.length) return h('div.empty', 'The server answers with no contents.')
+  if (!parts.length) return h('div.empty', 'The server returned no contents.')
   const {showContents} = await import('../result.js')
   const all = showContents(parts, ctx)
   const apps = parts.filter((part) => String(part?.mimeType).replace(/\s/g, '') === APP)
@@ -190,13 +190,13 @@ async function shownContents(parts, ctx) {
       const {showApp} = await import('../apps.js')
       put(place, showApp(apps[0], ctx))
     } catch (error) {
-      put(place, errorBox('The app can\'t be shown', error))
+      put(place, errorBox('Cannot show the app', error))
     }
   }
   return h('div.col', h('p', h('button.primary', {type: 'button', onclick: run}, 'Show as app')), place, all)
 }
 
-// One template: a field for each variable, and the address that they make.
+// One template: a field for each variable, and the resulting URI.
 function showTemplate(ctx, item) {
   const template = item.uriTemplate
   const kept = ctx.store.get(`template:${template}`, {})
@@ -215,11 +215,11 @@ function showTemplate(ctx, item) {
   update()
   const off = ctx.keys({'mod+Enter': open})
   const about = h('div.col')
-  tell(about, template)(item)
+  describe(about, template)(item)
   const node = h('article.col', about,
     h('div.arguments', fields.map((field) => field.node)),
-    h('div', h('span.quiet', 'Address: '), address),
+    h('div', h('span.quiet', 'URI: '), address),
     h('div.toolbar', h('button.primary', {type: 'button', onclick: open}, 'Read'),
       h('span.quiet', h('kbd.kbd', 'Ctrl'), ' ', h('kbd.kbd', 'Enter'))))
-  return {node, end: off, tell: tell(about, template)}
+  return {node, end: off, describe: describe(about, template)}
 }

@@ -1,4 +1,4 @@
-// Searches code and documents with docent's own tools, and shows why each hit was found.
+// Searches code and documents with docent's tools, and explains each hit.
 import {h, put} from '../dom.js'
 
 const PLACES = {
@@ -14,20 +14,20 @@ const PLACES = {
   },
 }
 const AGAIN = 3000
-// What a hit can be followed with: the tool, its arguments, what the button says.
+// Follow-up actions for a hit: the tool, its arguments, the button label.
 const FURTHER = {
-  code: [['read_symbol', (hit) => ({symbol: hit.id}), 'Read it whole'],
-    ['find_references', (hit) => ({symbol: hit.name}), 'Who uses it']],
+  code: [['read_symbol', (hit) => ({symbol: hit.id}), 'Open source'],
+    ['find_references', (hit) => ({symbol: hit.name}), 'Find references']],
   docs: [['get_document', ({metadata}) => ({document_id: metadata.source}), 'Read the document']],
 }
 
-// Says what is missing on servers that are not docent.
+// The message for servers that lack docent's tools.
 export function lacks(tool, ctx) {
   return h('div.empty', h('p', `${ctx.target?.name ?? 'This server'} has no tool ${tool}.`),
-    h('p', 'This view is made of docent’s own tools: start ', h('code', 'docent inspect'), ' in a project, or choose docent as target.'))
+    h('p', 'This view uses docent’s own tools. Start ', h('code', 'docent inspect'), ' in a project, or choose docent as the target.'))
 }
 
-// What a tool answered, or an error that says why it did not.
+// The result of a tool call; throws if the tool failed.
 export async function call(ctx, name, args, options) {
   const result = await ctx.mcp.request('tools/call', {name, arguments: args}, options)
   if (result.isError) throw new Error(result.content?.[0]?.text ?? `${name} failed.`)
@@ -39,7 +39,7 @@ export function bar(label, value, title) {
   return h('span.score', {title}, label, h('span.meter', h('i', {style: {width: `${share}%`}})), h('b', value.toFixed(2)))
 }
 
-// Marks the words that were asked for, and those that the index says it found, with whatever ending.
+// Highlights query words and the words the index matched, including inflected forms.
 function marker(query, hit) {
   const words = [...query.toLowerCase().matchAll(/[\p{L}\p{N}_]{3,}/gu)].map(([word]) => word)
     .concat((hit.why?.matched ?? []).map(({word}) => String(word).toLowerCase())).filter(Boolean)
@@ -52,9 +52,9 @@ function marker(query, hit) {
 
 function reasons(hit) {
   const {why} = hit
-  return h('div.row.wrap.scores', bar('score', hit.similarity ?? hit.score, 'How well it answers, 0 to 1'),
-    why && bar('words', why.words, 'Share of the question’s words that it has'),
-    why && bar('meaning', why.meaning, 'How close its meaning is'),
+  return h('div.row.wrap.scores', bar('score', hit.similarity ?? hit.score, 'Match score, 0 to 1'),
+    why && bar('words', why.words, 'Share of the query’s words that it contains'),
+    why && bar('meaning', why.meaning, 'Semantic similarity'),
     (why?.matched ?? []).map(({word, fields}) => h('span.pill', `${word} in ${[fields].flat().join(', ')}`)))
 }
 
@@ -62,7 +62,7 @@ function article(kind, hit, query, ctx, tools) {
   const mark = marker(query, hit)
   const more = h('div')
   const follow = async (tool, args) => {
-    put(more, h('p.quiet', {role: 'status'}, 'Reading …'))
+    put(more, h('p.quiet', {role: 'status'}, 'Loading…'))
     try {
       const {content} = await call(ctx, tool, args(hit))
       put(more, h('pre.code', {tabindex: '0'}, content.filter(({type}) => type === 'text').map(({text}) => text).join('\n')))
@@ -73,17 +73,17 @@ function article(kind, hit, query, ctx, tools) {
   const {metadata = {}} = hit
   const uri = hit.file && `ast://project/${hit.file.split('/').map(encodeURIComponent).join('/')}`
   return h('article.panel.col', {tabindex: '-1'}, h('div.row.wrap', h('h3', mark(hit.name ?? (metadata.section || metadata.title))),
-    h('span.pill', hit.type ?? metadata.collection), hit.changed && h('span.pill.warn', 'changed since it was indexed')),
+    h('span.pill', hit.type ?? metadata.collection), hit.changed && h('span.pill.warn', 'changed since indexing')),
   uri ? h('a.mono', {href: ctx.link('resources', uri)}, `${hit.file}:${hit.line}`)
     : h('span.quiet', [metadata.title, ...(metadata.path ?? []).slice(1)].join(' › '), ' · ', h('span.mono', metadata.source)),
   reasons(hit), hit.description && h('p', mark(hit.description)),
   h('pre.code.snippet', {tabindex: '0'}, mark(hit.snippet ?? hit.text)),
-  hit.alike?.length > 0 && h('p.quiet', `Others say the same: ${hit.alike.join(', ')}`),
+  hit.alike?.length > 0 && h('p.quiet', `Similar: ${hit.alike.join(', ')}`),
   h('div.row.wrap', FURTHER[kind].filter(([tool]) => tools.has(tool)).map(([tool, args, label]) =>
     h('button.small', {type: 'button', onclick: () => follow(tool, args)}, label))), more)
 }
 
-// A field for one option, as its schema has it; empty means that the tool decides.
+// A field for one option of the schema; empty means the tool's default.
 function field(name, schema, value = '') {
   const options = schema.enum ?? (schema.anyOf ?? []).flatMap((one) => one.enum ?? [])
   const label = name.replace('_', ' ')
@@ -94,7 +94,7 @@ function field(name, schema, value = '') {
   return h('label.field', {title: schema.description}, h('span', label), input)
 }
 
-// The options that are filled in, as their schema types them.
+// The filled-in options, converted to their schema types.
 function chosen(form, place, schema) {
   const all = Object.fromEntries(Object.entries(filled(form, place)).map(([name, value]) => [name,
     /integer|number/.test(schema[name].type) ? Number(value) : schema[name].type === 'array' ? value.split(/[\s,]+/) : value]))
@@ -109,13 +109,13 @@ class Search {
   tools = null
   running = null
   kind = 'code'
-  // What the address asks for: {q, in, and options by name}.
+  // The query in the URL: {q, in, and options by name}.
   asked = {}
 
   constructor(root, ctx) {
     this.ctx = ctx
     this.query = h('input.input.grow', {type: 'search', name: 'q', required: true, maxlength: 1000,
-      'aria-label': 'What to search for', placeholder: 'Ask in plain words, or by name'})
+      'aria-label': 'What to search for', placeholder: 'Search by meaning or by name'})
     this.where = h('select', {name: 'in', 'aria-label': 'Where to search', onchange: () => this.go()},
       Object.entries(PLACES).map(([value, {title}]) => h('option', {value}, title)))
     this.filters = h('div.row.wrap.filters')
@@ -136,7 +136,7 @@ class Search {
   }
 
   go() {
-    // The other place has other options.
+    // Options differ between code and documentation.
     const options = this.where.value === this.kind ? filled(this.form, this.place) : {}
     this.ctx.go(this.ctx.link('search', {q: this.query.value, in: this.where.value, ...options}))
   }
@@ -150,12 +150,12 @@ class Search {
 
   async learn() {
     if (this.ctx.mcp.state !== 'ready') return
-    if (!this.tools) put(this.hits, h('p.empty', 'Reading the list of tools …'))
+    if (!this.tools) put(this.hits, h('p.empty', 'Loading tools…'))
     try {
       this.tools = new Map((await this.ctx.mcp.list('tools/list', 'tools')).map((tool) => [tool.name, tool]))
       this.show()
     } catch (error) {
-      this.fail('The list of tools can’t be read', error)
+      this.fail('Cannot load the list of tools', error)
     }
   }
 
@@ -166,7 +166,7 @@ class Search {
     this.show()
   }
 
-  // What the address asks for, as soon as it is known what the server has.
+  // Runs the query in the URL once the server's tools are known.
   show() {
     this.kind = PLACES[this.asked.in] ? this.asked.in : 'code'
     this.where.value = this.kind
@@ -187,14 +187,14 @@ class Search {
     clearTimeout(this.later)
     const mine = this.running = new AbortController()
     const {kind, place, ctx} = this
-    const said = h('span', 'Searching …')
+    const said = h('span', 'Searching…')
     put(this.status, said, ' ', h('button.small', {type: 'button', onclick: () => mine.abort()}, 'Cancel'))
     put(this.hits)
     try {
       const {structuredContent: answer = {}} = await call(ctx, place.tool, place.args(this.asked.q, chosen(this.form, place, schema)), {
         signal: mine.signal,
         // The first search of a project waits for its index.
-        onProgress: ({message, progress, total}) => put(said, message || 'Searching …', Number(total) > 0 && ` ${progress} of ${total}`),
+        onProgress: ({message, progress, total}) => put(said, message || 'Searching…', Number(total) > 0 && ` ${progress} of ${total}`),
       })
       if (mine === this.running) this.found(kind, answer, () => mine === this.running && this.search(schema))
     } catch (error) {
@@ -204,7 +204,7 @@ class Search {
     }
   }
 
-  // While the index is being built the same question finds more later: without any hit it is asked again.
+  // While the index is being built the same query finds more later: without hits it is repeated.
   found(kind, answer, again) {
     const below = !answer.results?.length
     const all = (below ? answer.nearest : answer.results) ?? []
@@ -216,8 +216,8 @@ class Search {
       return
     }
     put(this.hits, all.map((hit) => article(kind, hit, this.asked.q, this.ctx, this.tools)),
-      !all.length && h('p.empty', kind === 'code' ? 'Nothing is close enough. Lower the threshold, or use other words.'
-        : ['Nothing matches. Use other words, or add documents: ', h('code', 'docent docs add NAME FOLDER'), '.']))
+      !all.length && h('p.empty', kind === 'code' ? 'No matches. Lower the threshold, or use other words.'
+        : ['No matches. Use other words, or add documents: ', h('code', 'docent docs add NAME FOLDER'), '.']))
   }
 
   fail(title, error) {

@@ -1,4 +1,4 @@
-// Tools: the list with where each comes from and what it costs, and one tool to be called.
+// Tools: the list with source and token cost, and one tool to call.
 import {appOf} from '../apps.js'
 import {Call, called} from '../call.js'
 import {h, put} from '../dom.js'
@@ -7,7 +7,7 @@ import {markdown} from '../markdown.js'
 import {showFailure} from '../result.js'
 import {cost} from '../tokens.js'
 
-const EMPTY = 'This server offers no tools. Choose another target in the bar above, or look at its resources.'
+const EMPTY = 'This server has no tools. Choose another target in the bar above, or see its resources.'
 const PAUSE = 200
 const SLOW = 5000
 const LONG = 600
@@ -21,25 +21,25 @@ const SORTS = {
 const said = (value) => (typeof value === 'string' ? value : JSON.stringify(value))
 const titleOf = (tool) => tool.title || (typeof tool.annotations?.title === 'string' && tool.annotations.title) || ''
 
-/** Which server a tool comes from: docent offers those of others as server__tool. */
+/** The server a tool comes from: docent exposes tools of other servers as server__tool. */
 export function sourceOf({name}, {server}) {
   const at = name.indexOf('__')
   return server.name === 'docent' && at > 0 ? name.slice(0, at) : server.name || 'this server'
 }
 
-// What a tool says of itself, as [words, class, what it means].
+// A tool's annotations, as [label, class, explanation].
 function hintsOf(tool) {
   const {readOnlyHint, destructiveHint, idempotentHint, openWorldHint} = Object(tool.annotations)
   const known = [
-    [readOnlyHint, ['read-only', 'ok', 'It says that it changes nothing.'], ['writes', 'warn', 'It says that it may change something.']],
-    [destructiveHint, ['destructive', 'bad', 'It says that it may destroy or overwrite something.'],
-      ['not destructive', '', 'It says that it only adds.']],
-    [idempotentHint, ['idempotent', '', 'It says that calling it again changes nothing more.'], null],
-    [openWorldHint, ['open world', 'warn', 'It says that it reaches outside.'],
-      ['closed world', '', 'It says that it reaches nothing outside.']],
+    [readOnlyHint, ['read-only', 'ok', 'Declared read-only.'], ['writes', 'warn', 'May modify data.']],
+    [destructiveHint, ['destructive', 'bad', 'May delete or overwrite data.'],
+      ['not destructive', '', 'Declared additive only.']],
+    [idempotentHint, ['idempotent', '', 'Repeating a call has no further effect.'], null],
+    [openWorldHint, ['open world', 'warn', 'May access external systems.'],
+      ['closed world', '', 'Declared to access no external systems.']],
   ]
   return known.map(([value, yes, no]) => (value === true ? yes : value === false ? no
-    : value !== undefined && [`${yes[0]}: ${said(value)}`, 'warn', 'This hint is neither true nor false.'])).filter(Boolean)
+    : value !== undefined && [`${yes[0]}: ${said(value)}`, 'warn', 'This hint is not a boolean.'])).filter(Boolean)
 }
 
 class Tools {
@@ -47,7 +47,7 @@ class Tools {
   wanted = {name: '', args: null, call: null}
   shown = null
   timer = 0
-  // Calls that run go on when another tool is looked at.
+  // Running calls continue while another tool is shown.
   running = new Map()
 
   constructor(root, ctx) {
@@ -56,7 +56,7 @@ class Tools {
     this.detail = h('div.detail.tool')
     this.total = h('span.quiet', {role: 'status'})
     this.problem = h('div')
-    this.empty = h('div', 'Reading the list of tools …')
+    this.empty = h('div', 'Loading tools…')
     this.sort = h('select', {'aria-label': 'Order', onchange: () => {
       store.set('tools-order', this.sort.value)
       this.draw()
@@ -72,7 +72,7 @@ class Tools {
     root.append(this.split)
     ctx.keys({
       'mod+Enter': {run: () => (this.shown ? void this.shown.call.run() : false), label: 'run the tool'},
-      Escape: {run: () => (this.shown?.call.running ? this.shown.call.cancel() : false), label: 'cancel the call that runs'},
+      Escape: {run: () => (this.shown?.call.running ? this.shown.call.cancel() : false), label: 'cancel the running call'},
     })
     this.offs = [
       mcp.on('notifications/tools/list_changed', () => this.soon()),
@@ -85,7 +85,7 @@ class Tools {
     if (mcp.state === 'ready') this.load()
   }
 
-  // A server may tell a thousand changes in a moment.
+  // A server may report a thousand changes at once.
   soon() {
     this.timer ||= setTimeout(() => this.load(), PAUSE)
   }
@@ -104,7 +104,7 @@ class Tools {
       this.items = named.map((tool) => ({tool, source: sourceOf(tool, mcp), tokens: cost(tool), many: mcp.server.name === 'docent'}))
       const without = all.length - named.length
       const entries = without === 1 ? '1 entry has' : `${without} entries have`
-      put(this.problem, without > 0 && h('p.warn.note', `${entries} no name and can't be called.`))
+      put(this.problem, without > 0 && h('p.warn.note', `${entries} no name and cannot be called.`))
       put(this.empty, EMPTY)
       this.draw()
       this.show()
@@ -116,16 +116,16 @@ class Tools {
     }
   }
 
-  // An answer that docent could not read never comes; what it read instead says why.
+  // An unreadable response never arrives; shows what the server wrote instead.
   wait() {
-    put(this.problem, h('div.note', {role: 'status'}, h('p.warn', 'The server has not answered tools/list yet.'),
-      this.noise && [h('p.quiet', 'It wrote a line that is not a message:'), h('pre.code', {tabindex: 0}, this.noise)]))
+    put(this.problem, h('div.note', {role: 'status'}, h('p.warn', 'The server has not responded to tools/list yet.'),
+      this.noise && [h('p.quiet', 'Invalid message from the server:'), h('pre.code', {tabindex: 0}, this.noise)]))
   }
 
   draw() {
     const [, order] = SORTS[this.sort.value]
     this.list.update(order ? [...this.items].sort(order) : this.items)
-    put(this.total, this.items.length > 0 && `≈ ${this.items.reduce((sum, one) => sum + one.tokens, 0).toLocaleString()} tokens in all`)
+    put(this.total, this.items.length > 0 && `≈ ${this.items.reduce((sum, one) => sum + one.tokens, 0).toLocaleString()} tokens in total`)
     this.list.select(this.wanted.name || null)
   }
 
@@ -141,7 +141,7 @@ class Tools {
     this.list.select(name || null)
     const tool = this.items?.find((one) => one.tool.name === name)?.tool
     const definition = tool && JSON.stringify(tool)
-    // A list that is read again does not disturb a tool that has not changed.
+    // Reloading the list does not disturb an unchanged tool.
     if (!tool || this.shown?.definition !== definition) {
       this.leave()
       this.shown = tool ? this.running.get(name) ?? {definition, call: new Call(this.ctx, tool)} : null
@@ -149,7 +149,7 @@ class Tools {
       const back = h('a.button.small.ghost.back', {href: '#/tools'}, '← All tools')
       put(this.detail, back, tool ? [about(tool, this.mcp), this.shown.call.node] : this.without(name))
       this.detail.scrollTop = 0
-      // At phone width the list is gone, and the focus with it.
+      // At phone width the list is hidden, so focus moves here.
       if (this.list.node.contains(before) && !this.list.node.offsetParent) back.focus()
     }
     if (this.shown) this.apply()
@@ -157,12 +157,12 @@ class Tools {
 
   without(name) {
     if (!name) return start(this.history.calls().slice(0, RECENT), this.ctx)
-    if (!this.items) return h('p.quiet', {role: 'status'}, 'Reading the list of tools …')
+    if (!this.items) return h('p.quiet', {role: 'status'}, 'Loading tools…')
     const none = `This server has no tool “${name.slice(0, 200)}”.`
     return h('div.empty', none, ' Choose one from the list, or another target in the bar above.')
   }
 
-  // Arguments or a call that the address names. They leave it, so that a reload keeps what was edited since.
+  // Applies arguments or a call from the URL, then removes them, so that a reload keeps later edits.
   apply() {
     const {name, args, call} = this.wanted
     if (args === null && call === null) return
@@ -174,7 +174,7 @@ class Tools {
     try {
       this.shown.call.args.set(JSON.parse(args))
     } catch {
-      this.ctx.toast('The arguments in the address are no JSON.', 'bad')
+      this.ctx.toast('The arguments in the URL are not valid JSON.', 'bad')
     }
   }
 
@@ -195,7 +195,7 @@ class Tools {
 // Before a tool is chosen.
 function start(calls, ctx) {
   const key = (name) => h('kbd.kbd', name)
-  return h('div.start.col', h('div.empty', 'Choose a tool to see what it takes and to call it. ', key('/'), ' searches, ', key('j'),
+  return h('div.start.col', h('div.empty', 'Choose a tool to see its arguments and call it. ', key('/'), ' searches, ', key('j'),
     ' and ', key('k'), ' move, ', key('Enter'), ' opens.'),
   calls.length > 0 && h('section.col', {'aria-label': 'Last calls'}, h('h2', 'Last calls'), h('ul.calls', calls.map((call) => h('li',
     h('a.grow.cut', {href: ctx.link('tools', said(call.tool), {call: said(call.id)})}, said(call.tool)), h('span.quiet', called(call)))))))
@@ -206,19 +206,19 @@ function about(tool, mcp) {
   const {description = ''} = tool
   const words = description && markdown(description)
   return h('header.col', h('h2', title || tool.name), title && h('div.address-line', tool.name),
-    h('div.facts', h('span.pill', {title: 'The server that it comes from'}, sourceOf(tool, mcp)),
-      h('span.pill', {title: 'What its definition costs in the context of a model, about'}, `≈ ${cost(tool).toLocaleString()} tokens`),
+    h('div.facts', h('span.pill', {title: 'Source server'}, sourceOf(tool, mcp)),
+      h('span.pill', {title: 'Estimated token cost of its definition'}, `≈ ${cost(tool).toLocaleString()} tokens`),
       hintsOf(tool).map(([label, kind, means]) => h('span.pill', {class: kind, title: means}, label)),
       appOf(tool) && h('span.pill.info', {title: appOf(tool)}, 'has an app'),
       tool.outputSchema !== undefined && h('span.pill', 'has an outputSchema')),
-    !description ? h('p.quiet', 'It has no description.')
+    !description ? h('p.quiet', 'No description.')
       : description.length <= LONG ? words : h('details', h('summary', `${description.slice(0, 160)}…`), words))
 }
 
 function row({tool, source, tokens, many}) {
   const words = (tool.description ?? '').trim().split('\n', 1)[0]
   return [
-    h('div.row', h('span.name.cut.grow', tool.name), h('span.pill.cost', {title: 'tokens, about'}, tokens.toLocaleString())),
+    h('div.row', h('span.name.cut.grow', tool.name), h('span.pill.cost', {title: 'estimated tokens'}, tokens.toLocaleString())),
     h('div.row.line', many && h('span.source', source), h('span.quiet.cut.grow', titleOf(tool) ? `${titleOf(tool)} — ${words}` : words)),
   ]
 }

@@ -1,4 +1,4 @@
-// Traffic: every message of every connection in one list, with both hops of a call side by side.
+// Traffic: all messages of all connections in one list, with both hops of a call side by side.
 import {h, put} from '../dom.js'
 import {sequence} from '../chart.js'
 import {clock, ends, failed, feedOf, idText, parse, readRecording, size, took, writeRecording} from '../feed.js'
@@ -7,7 +7,7 @@ const ROW = 26
 const SPARE = 4
 const COLUMNS = ['Time', 'From → to', 'Id', 'Message', 'Took', 'Size', 'Revision']
 
-// The list. Only rows in sight are in the page, each at a fixed height.
+// The list. Only visible rows are in the page, each at a fixed height.
 class Rows {
   items = []
   active = null
@@ -26,7 +26,7 @@ class Rows {
     this.resized.observe(this.node)
   }
 
-  // Shows other items, at the end or where the reader was.
+  // Shows other items, at the end or at the current position.
   show(items, follow) {
     const first = Math.floor(this.node.scrollTop / ROW)
     const moved = follow ? -1 : items.indexOf(this.items[first])
@@ -54,7 +54,7 @@ class Rows {
   #draw() {
     const first = Math.max(0, Math.floor(this.node.scrollTop / ROW) - SPARE)
     const last = Math.min(this.items.length, first + Math.ceil(this.node.clientHeight / ROW) + 2 * SPARE)
-    // Rows that went out of sight are filled anew.
+    // Reuses rows that scrolled out of view.
     const free = []
     for (const [at, row] of this.#drawn) {
       if (at >= first && at < last && row.item === this.items[at]) continue
@@ -88,7 +88,7 @@ class Rows {
     return row
   }
 
-  // Makes an item the current one and brings it into sight.
+  // Selects an item and scrolls it into view.
   choose(item) {
     this.active = item
     const top = this.items.indexOf(item) * ROW
@@ -123,10 +123,10 @@ class Rows {
   }
 }
 
-// Whether docent said it to a server, or heard it there, because of what a client asked for.
+// Whether docent exchanged it with a server on behalf of a client's request.
 const isInner = (book, item) => item.entry.hop === 'server' && book.top(item)?.entry.hop === 'client'
 
-// What a row says, by column.
+// The cells of a row, by column.
 function cells(book, item) {
   const {entry} = item
   const top = book.top(item)
@@ -141,9 +141,9 @@ function cells(book, item) {
     mapped ? `${idText(top.entry.id)} → ${idText(entry.id)}` : idText(entry.id),
     [entry.kind === 'request' ? null : h('span.pill', {class: failed(entry) ? 'bad' : ''}, entry.kind === 'response' && failed(entry)
       ? 'isError' : `${entry.kind}${entry.kind === 'error' ? ` ${entry.code}` : ''}`), ' ',
-    entry.attempt > 1 && [h('span.pill.warn', `try ${entry.attempt}`), ' '],
+    entry.attempt > 1 && [h('span.pill.warn', `attempt ${entry.attempt}`), ' '],
     [entry.method?.replace(/^notifications\//, ''), entry.target, entry.text].filter(Boolean).join(' · ')],
-    [took(entry.micros), added !== null && h('span.quiet', {title: 'Time that docent added'}, ` +${took(added)}`)],
+    [took(entry.micros), added !== null && h('span.quiet', {title: 'Time added by docent'}, ` +${took(added)}`)],
     size(entry.bytes),
     entry.era ?? '',
   ]
@@ -163,7 +163,7 @@ const FILTERS = {
   },
 }
 
-// Items to show. Paired, a call is shown whole when each filter fits one of its messages; otherwise each message counts.
+// Items to show. When paired, a call is shown in full if each filter matches one of its messages; else messages are filtered one by one.
 function pick(book, filters, paired, since) {
   const active = Object.entries(filters).filter(([, wanted]) => wanted)
   const fits = ([name, wanted]) => (item) => FILTERS[name](item, wanted, book.top(item))
@@ -220,25 +220,25 @@ class Traffic {
       server: select('server', 'Server'), client: select('client', 'Client'), errors,
     }
     this.buttons = {
-      pause: button('Pause', () => this.pause(), 'Key p'),
-      follow: button('Follow', () => this.toEnd(), 'Stay at the end: key f'),
-      pair: button('Pair calls', () => this.pair(), 'Keep the messages of a call together, or in the order they were sent'),
+      pause: button('Pause', () => this.pause(), 'Pause (key p)'),
+      follow: button('Follow', () => this.toEnd(), 'Follow the end (key f)'),
+      pair: button('Pair calls', () => this.pair(), 'Group messages by call instead of by time'),
     }
     this.file = h('input.sr', {type: 'file', accept: '.jsonl,.ndjson,.json', 'aria-label': 'Open a recording', onchange: () => this.import()})
     this.exporter = button('Export', () => this.export(), 'Save the shown messages as JSON Lines')
     const {text, method, id, server, client} = this.inputs
     this.status = h('span.quiet.grow', {role: 'status'})
     this.bar = h('div.tr-bar', h('div.tr-filters', text, method, server, client, id, h('label.row', errors, 'Errors only'), this.methods),
-      h('div.toolbar', Object.values(this.buttons), button('Clear', () => this.clear(), 'Empties this view only'), this.exporter,
+      h('div.toolbar', Object.values(this.buttons), button('Clear', () => this.clear(), 'Clears this view only'), this.exporter,
         button('Import', () => this.file.click(), 'Open a recording'), this.file, this.status))
   }
 
-  // A change of the feed is drawn ten times a second at most.
+  // Redraws at most ten times per second.
   changed() {
     this.timer ??= setTimeout(() => {
       this.timer = null
       if (!this.paused && !this.recording) this.draw()
-      else this.tell()
+      else this.drawStatus()
       this.drawBanner()
       if (this.wanted) this.open(this.wanted)
     }, 100)
@@ -248,10 +248,10 @@ class Traffic {
     this.shown = pick(this.book, this.filters, this.paired, this.recording ? 0 : this.since)
     this.rows.show(this.shown, this.follow && !this.recording)
     this.choices()
-    this.tell()
+    this.drawStatus()
   }
 
-  // Offers the names that were seen.
+  // Offers the names seen so far.
   choices() {
     const seen = {server: new Set(), client: new Set(), method: new Set()}
     for (const {entry} of this.book.items) {
@@ -269,16 +269,16 @@ class Traffic {
     put(this.methods, [...seen.method].sort().map((one) => h('option', {value: one})))
   }
 
-  tell() {
+  drawStatus() {
     const {capture, problem, loaded, missed} = this.feed
     const all = this.book.items.length
     const newer = this.paused ? ` · paused, ${all - this.pausedAt} new` : ''
     put(this.status, `${this.shown.length} of ${all}${newer}${missed ? ` · ${missed} lost` : ''}`,
       problem && h('span.bad', ` · ${problem}`), this.since > 0 && [' ', h('button.small.ghost', {onclick: () => this.clear(0)}, 'Show all')])
     this.none.hidden = this.shown.length > 0 || !loaded
-    put(this.none, !all && !capture.on ? 'Capture is off. Switch it on above, then call something: each message appears here.'
-      : !all ? 'No messages yet. Call a tool, or let an agent connect: each message appears here.'
-        : 'No message fits. Clear the filters to see all.')
+    put(this.none, !all && !capture.on ? 'Capture is off. Turn it on above, then make a call to see its messages here.'
+      : !all ? 'No messages yet. Call a tool or connect an agent to see messages here.'
+        : 'No matching messages. Clear the filters to see all.')
     for (const [name, on] of [['pause', this.paused], ['follow', this.follow], ['pair', this.paired]]) {
       this.buttons[name].setAttribute('aria-pressed', on)
     }
@@ -291,8 +291,8 @@ class Traffic {
     this.banner.sign = sign
     if (this.recording) {
       const {name, bad, left} = this.recording
-      put(this.banner, h('strong.grow', `Recording ${name}`, bad > 0 && ` · ${bad} bad lines left out`,
-        left > 0 && ` · ${left} lines past 50,000 left out`), h('button.small', {onclick: () => this.close()}, 'Back to live traffic'))
+      put(this.banner, h('strong.grow', `Recording ${name}`, bad > 0 && ` · ${bad} invalid lines skipped`,
+        left > 0 && ` · ${left} lines past 50,000 skipped`), h('button.small', {onclick: () => this.close()}, 'Back to live traffic'))
       return
     }
     const box = (label, name) => h('label.row', h('input', {
@@ -310,7 +310,7 @@ class Traffic {
     await this.feed.setCapture(capture).catch((error) => this.ctx.toast(error.message, 'bad'))
     this.banner.sign = ''
     this.drawBanner()
-    this.tell()
+    this.drawStatus()
   }
 
   hash(item) {
@@ -334,7 +334,7 @@ class Traffic {
     this.open(path[0])
   }
 
-  // Opens the message with this number now, or when it has come.
+  // Opens the message with this number now, or once it arrives.
   open(seq) {
     const item = this.book.bySeq.get(Number(seq))
     this.wanted = seq && !item && !this.feed.loaded ? seq : null
@@ -346,11 +346,11 @@ class Traffic {
     this.follow = false
     this.rows.choose(item)
     put(this.detail, new Detail(this, item).node)
-    this.tell()
+    this.drawStatus()
   }
 
   step(steps) {
-    // So that Enter opens what the key chose.
+    // So that Enter opens the selected row.
     this.rows.node.focus()
     const item = this.rows.move(steps)
     if (!item || !this.opened) return
@@ -367,7 +367,7 @@ class Traffic {
   setFollow(on) {
     if (on === this.follow || this.recording) return
     this.follow = on
-    this.tell()
+    this.drawStatus()
   }
 
   toEnd() {
@@ -397,7 +397,7 @@ class Traffic {
       link.href = address
       link.click()
       setTimeout(() => URL.revokeObjectURL(address), 10_000)
-      this.ctx.toast(`${this.shown.length} messages exported${without ? `, ${without} of them without payload` : ''}.`, 'ok')
+      this.ctx.toast(`${this.shown.length} messages exported${without ? `, ${without} without payload` : ''}.`, 'ok')
     }
     this.exporting = null
     put(this.exporter, 'Export')
@@ -456,26 +456,26 @@ class Detail {
   fields() {
     const {entry} = this.item
     const added = this.view.book.added(this.item)
-    const told = {...entry, at: `${clock(entry.at)} UTC`, micros: took(entry.micros), bytes: size(entry.bytes), id: idText(entry.id),
+    const values = {...entry, at: `${clock(entry.at)} UTC`, micros: took(entry.micros), bytes: size(entry.bytes), id: idText(entry.id),
       added: added === null ? '' : took(added), has_payload: entry.has_payload ? 'yes' : 'no'}
-    const names = {at: 'time', micros: 'took', added: 'added by docent', has_payload: 'payload captured', parent: 'made by message',
-      answers: 'answers message', about: 'about message', via: 'transport', era: 'revision', peer: 'other side'}
-    return Object.entries(told).filter(([, value]) => value !== null && value !== '')
+    const names = {at: 'time', micros: 'took', added: 'added by docent', has_payload: 'payload captured', parent: 'caused by message',
+      answers: 'response to message', about: 'about message', via: 'transport', era: 'revision', peer: 'peer'}
+    return Object.entries(values).filter(([, value]) => value !== null && value !== '')
       .map(([name, value]) => h('tr', h('th', {scope: 'row'}, names[name] ?? name), h('td.mono', value)))
   }
 
-  // The payload as {payload, cut, value}; value is undefined where it is no whole JSON.
+  // The payload as {payload, cut, value}; value is undefined if it is not complete JSON.
   async message() {
     this.loading ??= this.view.feed.message(this.item)
-    const told = await this.loading
-    return {...told, value: told.payload ? parse(told.payload) : undefined}
+    const loaded = await this.loading
+    return {...loaded, value: loaded.payload ? parse(loaded.payload) : undefined}
   }
 
   async showPayload() {
     try {
       const {payload, cut, value} = await this.message()
-      if (!payload) put(this.payload, h('p.quiet', 'Not captured. Switch Payloads on above; it holds for messages from then on.'))
-      else if (value === undefined) put(this.payload, cut && h('p.warn', 'Cut at 256 KB.'), h('pre.code', {tabindex: 0}, payload))
+      if (!payload) put(this.payload, h('p.quiet', 'Not captured. Turn on Payloads above to capture later messages.'))
+      else if (value === undefined) put(this.payload, cut && h('p.warn', 'Truncated at 256 KB.'), h('pre.code', {tabindex: 0}, payload))
       else put(this.payload, (await import('../jsonview.js')).tree(value, {open: 4}))
     } catch (error) {
       put(this.payload, h('p.bad', error.message))
@@ -486,22 +486,22 @@ class Detail {
     const own = this.view.book.calls.get(this.item.root)?.map((item) => item.entry) ?? [this.item.entry]
     const kept = this.view.recording ? null : await this.ctx.api.get(`api/call?seq=${this.item.entry.seq}`).catch(() => null)
     const entries = kept?.entries?.length ? kept.entries : own
-    put(this.call, h('div.tr-draw', {tabindex: 0, role: 'group', 'aria-label': 'Drawing of the call'}, sequence(entries)))
+    put(this.call, h('div.tr-draw', {tabindex: 0, role: 'group', 'aria-label': 'Call sequence'}, sequence(entries)))
   }
 
-  // Sends the same method and params again, after showing them.
+  // Resends the same method and params after confirmation.
   async replay() {
     const {ctx} = this
     const {value} = await this.message().catch(() => ({}))
     if (!value?.method) {
-      return ctx.toast('The payload was not captured whole. Switch Payloads on, let the call happen again, then replay it.', 'warn')
+      return ctx.toast('The payload was not fully captured. Turn on Payloads, repeat the call, then replay it.', 'warn')
     }
     const params = {...value.params}
-    // The page's client writes its own.
+    // The page's client sets its own.
     delete params._meta
     const text = JSON.stringify({method: value.method, params}, null, 2)
-    const body = h('div.col', h('p', `This goes to the server that the page is connected to (${ctx.mcp.server?.name ?? 'unknown'}).`),
-      text.includes('[redacted:') && h('p.warn', 'Secrets in it are redacted and go as they are shown.'), h('pre.code', {tabindex: 0}, text))
+    const body = h('div.col', h('p', `This is sent to the connected server (${ctx.mcp.server?.name ?? 'unknown'}).`),
+      text.includes('[redacted:') && h('p.warn', 'Secrets are redacted and sent as shown.'), h('pre.code', {tabindex: 0}, text))
     const isCall = value.method === 'tools/call'
     const agreed = await ctx.dialog({title: 'Replay this request?', body, actions: [{label: 'Cancel', value: ''},
       ...(isCall ? [{label: 'Open in Tools', value: 'open'}] : []), {label: 'Send', value: 'send', primary: true}]})
@@ -512,7 +512,7 @@ class Detail {
     const answer = await ctx.mcp.request(value.method, params).then((result) => ({result}),
       ({code, message, data}) => ({error: {code, message, data}}))
     const {tree} = await import('../jsonview.js')
-    await ctx.dialog({title: answer.error ? 'The answer is an error' : 'The answer', body: h('div', tree(answer, {open: 4})),
+    await ctx.dialog({title: answer.error ? 'Error response' : 'Response', body: h('div', tree(answer, {open: 4})),
       actions: [{label: 'Close', value: '', primary: true}]})
   }
 }
