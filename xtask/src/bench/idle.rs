@@ -1,4 +1,4 @@
-//! Clients that connect, shake hands and then say nothing, over legacy SSE and over WebSocket.
+//! Clients that connect, do the handshake and then stay silent, over legacy SSE and WebSocket.
 
 use super::{message, reply};
 use anyhow::{Context, Result, ensure};
@@ -11,7 +11,7 @@ use std::{
 /// A server that is silent for longer has dropped the client.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Connected and past the handshake; dropping it disconnects.
+/// A connected client after its handshake; dropping it disconnects.
 #[derive(Debug)]
 pub(crate) struct Client {
     stream: TcpStream,
@@ -19,7 +19,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Over legacy SSE: the stream, and posts to the address that it names.
+    /// Connects over legacy SSE: a stream, and posts to the URL that it names.
     pub(crate) fn sse(port: u16) -> Result<Self> {
         let mut client = Self::connect(port)?;
         client.say(
@@ -30,7 +30,7 @@ impl Client {
         )?;
         let head = client.hear(b"\r\n\r\n")?;
         client.heard.drain(..head);
-        // The first event names the address to post to.
+        // The first event names the URL to post to.
         let mark = b"data:";
         let start = client.hear(mark)? + mark.len();
         client.heard.drain(..start);
@@ -44,7 +44,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Over WebSocket.
+    /// Connects over WebSocket.
     pub(crate) fn web_socket(port: u16) -> Result<Self> {
         let mut client = Self::connect(port)?;
         client.say(
@@ -77,7 +77,7 @@ impl Client {
         self.stream.write_all(bytes).context("writing to the server")
     }
 
-    /// Reads until the mark has come; gives back where it starts.
+    /// Reads until the mark has arrived; returns its position.
     fn hear(&mut self, mark: &[u8]) -> Result<usize> {
         loop {
             if let Some(at) = reply::find(&self.heard, mark) {
@@ -101,7 +101,7 @@ impl Client {
     }
 }
 
-/// Posts on a connection of its own, which is closed when the reply has come: an idle client holds its stream alone.
+/// Posts on a separate connection, closed after the reply: an idle client only keeps its stream open.
 fn post(port: u16, path: &str, body: &str) -> Result<()> {
     let mut client = Client::connect(port)?;
     client.say(
@@ -118,7 +118,7 @@ fn post(port: u16, path: &str, body: &str) -> Result<()> {
     Ok(())
 }
 
-/// A client's text frame. The mask is zero, which leaves the text as it is: RFC 6455 asks for a mask, and this peer is trusted.
+/// Encodes a client's text frame. RFC 6455 requires a mask; a zero mask leaves the text as it is.
 fn text_frame(text: &str) -> Vec<u8> {
     const FINAL_TEXT: u8 = 0x81;
     const MASKED: u8 = 0x80;

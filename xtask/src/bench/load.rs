@@ -1,4 +1,4 @@
-//! How long a server is kept busy, and what that came to.
+//! How long a server is kept busy, and the measured load.
 
 use super::usage;
 use anyhow::Result;
@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A stretch of load ends after the time, or after the calls, whichever is first.
+/// The limits of a stretch of load: a time or a number of calls, whichever is reached first.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stretch {
     pub(crate) time: Duration,
@@ -15,12 +15,12 @@ pub(crate) struct Stretch {
 }
 
 impl Stretch {
-    /// A stretch that time alone ends.
+    /// A stretch limited only by time.
     pub(crate) const fn of(time: Duration) -> Self {
         Self { time, calls: u32::MAX }
     }
 
-    /// Starts the clock, for this many that share the calls.
+    /// Starts the clock, for this many connections that share the calls.
     pub(crate) fn begin(self, shared_by: u32) -> Running {
         Running {
             deadline: Instant::now() + self.time,
@@ -29,7 +29,7 @@ impl Stretch {
     }
 }
 
-/// A stretch under way.
+/// A running stretch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Running {
     deadline: Instant,
@@ -43,7 +43,7 @@ impl Running {
     }
 }
 
-/// What a stretch of load came to.
+/// The measured result of a stretch of load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     calls: u32,
@@ -51,7 +51,7 @@ pub(crate) struct Load {
     cpu: Duration,
 }
 
-/// Reads the clocks when a measured stretch begins.
+/// Clock readings from the start of a measured stretch.
 #[derive(Debug)]
 pub(crate) struct Stopwatch<'a> {
     began: Instant,
@@ -60,17 +60,17 @@ pub(crate) struct Stopwatch<'a> {
 }
 
 impl<'a> Stopwatch<'a> {
-    /// Begins.
+    /// Starts measuring.
     pub(crate) fn start() -> Result<Self> {
         Self::start_without(None)
     }
 
-    /// Begins, and leaves the processes that run this program out.
+    /// Starts measuring, ignoring the processes that run this program.
     pub(crate) fn start_without(without: Option<&'a Path>) -> Result<Self> {
         Ok(Self { cpu: usage::cpu_without(without)?, began: Instant::now(), without })
     }
 
-    /// Reads them again when the calls have been answered.
+    /// Reads the clocks again after the calls have been answered.
     pub(crate) fn stop(self, calls: u32) -> Result<Load> {
         let elapsed = self.began.elapsed();
         let cpu = usage::cpu_without(self.without)?.saturating_sub(self.cpu);
@@ -79,13 +79,13 @@ impl<'a> Stopwatch<'a> {
 }
 
 impl Load {
-    /// Of figures that are known.
+    /// Creates a result from known figures.
     #[cfg(test)]
     pub(crate) const fn of(calls: u32, elapsed: Duration, cpu: Duration) -> Self {
         Self { calls, elapsed, cpu }
     }
 
-    /// Processor time of the server for one call, in microseconds.
+    /// The server's CPU time per call, in microseconds.
     pub(crate) fn cpu_per_call(self) -> f64 {
         self.cpu.as_secs_f64() * 1e6 / f64::from(self.calls)
     }

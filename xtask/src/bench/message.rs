@@ -1,13 +1,13 @@
-//! The messages of the benchmark and the check that an answer belongs to its call.
+//! The benchmark's messages, and the check that an answer belongs to its call.
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// The revision that the session forms speak.
+/// The protocol revision of the forms with a session.
 pub(crate) const SESSION_REVISION: &str = "2025-11-25";
-/// The revision that needs no session.
+/// The protocol revision without sessions.
 pub(crate) const STATELESS_REVISION: &str = "2026-07-28";
 
 /// The id of `initialize`, which no call uses.
@@ -23,16 +23,16 @@ pub(crate) fn initialize() -> String {
 /// The notification that ends the handshake.
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
-/// The name of the tool, where no gateway has changed it.
+/// The tool's name, unless a gateway changes it.
 pub(crate) const ECHO: &str = "echo";
 
-/// The name that a call takes when calls take turns among several.
+/// Returns the tool of a call; calls take turns among several.
 pub(crate) fn tool_for(tools: &[String], id: u32) -> &str {
     let turn = usize::try_from(id).ok().and_then(|id| id.checked_rem(tools.len()));
     turn.and_then(|turn| tools.get(turn)).map_or(ECHO, String::as_str)
 }
 
-/// A call of the echo tool under this name, which needs no escapes.
+/// A call of the echo tool under this name, which needs no JSON escapes.
 pub(crate) fn call(tool: &str, id: u32) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{{"message":"{}"}}}}}}"#,
@@ -40,7 +40,7 @@ pub(crate) fn call(tool: &str, id: u32) -> String {
     )
 }
 
-/// The same call as the stateless revision sends it.
+/// The same call in the stateless revision.
 pub(crate) fn stateless_call(id: u32) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"message":"{}"}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"{STATELESS_REVISION}","io.modelcontextprotocol/clientInfo":{{"name":"docent-bench","version":"1.0.0"}},"io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#,
@@ -48,7 +48,7 @@ pub(crate) fn stateless_call(id: u32) -> String {
     )
 }
 
-/// Differs from call to call, so that an answer to another call is noticed.
+/// Returns a text unique to the call, so that an answer to another call is detected.
 fn text(id: u32) -> String {
     format!("this is the message of call {id}")
 }
@@ -74,7 +74,7 @@ struct Content<'a> {
     text: Cow<'a, str>,
 }
 
-/// The id of an answer and its result, or nothing for a notification; an error answer is an error.
+/// Returns an answer's id and result, or `None` for a notification; an error answer is an error.
 pub(crate) fn result(message: &[u8]) -> Result<Option<(u32, &RawValue)>> {
     let shown = || String::from_utf8_lossy(message).into_owned();
     let answer: Answer<'_> =
@@ -87,13 +87,13 @@ pub(crate) fn result(message: &[u8]) -> Result<Option<(u32, &RawValue)>> {
     }
 }
 
-/// The id of the call that a message answers, after checking that it echoes that call's text; nothing for a notification.
+/// Checks that a message echoes the text of the call it answers; returns the call's id, or `None` for a notification.
 pub(crate) fn answered_call(message: &[u8]) -> Result<Option<u32>> {
     let Some((id, result)) = result(message)? else { return Ok(None) };
     let echoed: Echoed<'_> = serde_json::from_str(result.get())
         .with_context(|| format!("not the result of a call: {}", result.get()))?;
     let said: String = echoed.content.iter().map(|content| content.text.as_ref()).collect();
-    // Some servers put words of their own before the echo; the text itself ends with its number.
+    // Some servers put words before the echo; the text itself ends with its number.
     ensure!(
         said.ends_with(&text(id)),
         "call {id} was answered with {said:?} and not with {:?}",

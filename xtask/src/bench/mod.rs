@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: measurements that are printed as one table, with the machine they were made on above it.
+//! `cargo xtask bench`: measurements printed as one table, below a description of the machine.
 
 mod code;
 mod docs;
@@ -21,31 +21,31 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use std::{os::unix::process::CommandExt as _, process::Command};
 
-/// Measures docent beside its peers.
+/// Benchmark docent against its peers.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench", bin_name = "cargo xtask bench")]
 enum Bench {
-    /// What one call costs on the wire: docent, a bare rmcp server, the TypeScript SDK and the Python SDK.
+    /// Measure one call on the wire: docent, a bare rmcp server, the TypeScript SDK and the Python SDK.
     Wire(wire::Options),
-    /// What an analysis of a repository costs: docent beside tokei and tree-sitter.
+    /// Measure repository analysis: docent, tokei and tree-sitter.
     Repo(repo::Options),
-    /// What the index of a project costs, how soon it has an edit, and how soon it answers.
+    /// Measure a project's index: its cost, and the latency of edits and answers.
     Code(code::Options),
-    /// What collections of documentation cost to bring in step and to ask: docent, tantivy and docs-mcp-server.
+    /// Measure updating and searching documentation: docent, tantivy and docs-mcp-server.
     Docs(docs::Options),
-    /// What servers behind docent cost to reach: docent beside other gateways and other clients for a shell.
+    /// Measure calls to downstream servers: docent, other gateways and other command-line clients.
     Hub(hub::Options),
-    /// What the inspector costs: its page, its memory, and calls with and without capture; beside the official one.
+    /// Measure the inspector: its page, its memory, and calls with and without capture; also the official one.
     Inspector(inspector::Options),
-    /// What search costs: the index beside tantivy alone and usearch alone.
+    /// Measure search: the index, tantivy alone and usearch alone.
     Search {
-        /// Units in the index
+        /// Sizes of the index, in units
         #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000,1000000")]
         units: Vec<usize>,
     },
 }
 
-/// Runs the benchmark that the arguments name; `args` is what follows `bench` on the command line.
+/// Runs the benchmark named by the arguments; `args` is what follows `bench` on the command line.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let bench = match Bench::try_parse_from(
         std::iter::once("bench").chain(args.iter().map(String::as_str)),
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
 }
 
-/// An unoptimised load generator would take the processor from the server that it measures.
+/// Runs xtask again in release mode: an unoptimized load generator would compete with the measured server for CPU.
 fn again_in_release(workspace: &Workspace, args: &[String]) -> Result<()> {
     let built = workspace
         .cargo(["build", "--quiet", "--release", "--package", "xtask"])

@@ -1,4 +1,4 @@
-//! The servers that are measured: how each is made ready, how it is started, and what it can be asked for.
+//! The measured servers: how each is installed and started, and how it can be called.
 
 use super::post::Form;
 use crate::{
@@ -24,9 +24,9 @@ const QUESTION_LIMIT: Duration = Duration::from_secs(30);
 pub(crate) enum Name {
     /// docent's own stack with the fixture tools: the conformance binary.
     Docent,
-    /// The real `docent serve`: its start and its memory alone.
+    /// The real `docent serve`: only its start and its memory.
     DocentServe,
-    /// The Rust SDK with nothing around it.
+    /// The bare Rust SDK.
     Rmcp,
     /// The TypeScript SDK, version 1, on Node.
     Typescript,
@@ -37,7 +37,7 @@ pub(crate) enum Name {
 }
 
 impl Name {
-    /// As the table shows it.
+    /// The name in the table.
     pub(crate) const fn shown(self) -> &'static str {
         match self {
             Self::Docent => "docent",
@@ -49,12 +49,12 @@ impl Name {
         }
     }
 
-    /// True for what this repository builds.
+    /// Whether this repository builds the server.
     pub(crate) const fn is_ours(self) -> bool {
         matches!(self, Self::Docent | Self::DocentServe)
     }
 
-    /// The ways in which its echo tool can be called over HTTP; none for a server without that tool.
+    /// The forms in which its echo tool can be called over HTTP; empty for a server without that tool.
     pub(crate) const fn forms(self) -> &'static [Form] {
         match self {
             Self::Docent => &[Form::Session, Form::Stateless, Form::Plain],
@@ -65,11 +65,11 @@ impl Name {
     }
 }
 
-/// A server that is ready to be started.
+/// An installed server.
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) name: Name,
-    /// What was built or installed.
+    /// The version built or installed.
     pub(crate) version: String,
     program: PathBuf,
     script: Vec<OsString>,
@@ -94,7 +94,7 @@ impl Peer {
         .with_context(|| format!("preparing {}; --peers can leave it out", name.shown()))
     }
 
-    /// The server on its standard input and output.
+    /// Returns the command that runs the server over stdio.
     pub(crate) fn on_pipes(&self) -> Command {
         let flags: &[&str] = match self.name {
             Name::DocentServe => &["serve", "--transport", "stdio", "--root", "."],
@@ -105,7 +105,7 @@ impl Peer {
         command
     }
 
-    /// The server on a port.
+    /// Returns the command that runs the server on a port.
     pub(crate) fn on_port(&self, port: u16) -> Command {
         let flags: &[&str] = match self.name {
             Name::DocentServe => &["serve", "--transport", "http", "--root", ".", "--port"],
@@ -123,28 +123,28 @@ impl Peer {
     }
 }
 
-/// A folder of the benchmark's own under the target directory.
+/// Returns a folder for the benchmark under the target directory.
 pub(crate) fn folder(workspace: &Workspace, name: &str) -> Result<PathBuf> {
     let folder = workspace.target.join("bench").join(name);
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     Ok(folder)
 }
 
-/// Tells on standard error what takes time, so that standard output is the table alone.
+/// Reports a slow step on standard error, so that standard output contains only the table.
 pub(crate) fn eprint_step(text: &str) {
     use std::io::Write as _;
-    // Without a place to tell it, the work goes on.
+    // If standard error is closed, continue anyway.
     writeln!(std::io::stderr(), "{text}").ok();
 }
 
-/// Where a peer's own files are.
+/// Returns the folder of a peer's files.
 pub(crate) fn sources(workspace: &Workspace, name: &str) -> PathBuf {
     workspace.root.join("benches/peers").join(name)
 }
 
 fn ours(workspace: &Workspace, name: Name) -> Result<Peer> {
     let binary = if matches!(name, Name::DocentServe) { "docent" } else { "conformance" };
-    // Both packages at once, as the tests build them: features are unified over what is built together.
+    // Both packages at once, as the tests build them: cargo unifies features over the packages of one build.
     let mut build = workspace.cargo(["build", "--release", "-p", "docent", "-p", "docent-testkit"]);
     process::run(&mut build, COMPILE_LIMIT, Output::Kept)?.or_fail("cargo build")?;
     let commit = answer(
@@ -174,17 +174,17 @@ fn rmcp(workspace: &Workspace) -> Result<Peer> {
     })
 }
 
-/// A baseline that is a program of ours around somebody else's crate.
+/// A baseline program built here around an external crate.
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) program: PathBuf,
-    /// Of the crate.
+    /// The version of the crate.
     pub(crate) version: String,
     folder: PathBuf,
 }
 
 impl Built {
-    /// Builds a copy beside a copy of the main lock file: the baseline then links the versions that docent links.
+    /// Builds a copy with a copy of the main lock file, so that the baseline links the same versions as docent.
     pub(crate) fn of(workspace: &Workspace, name: &str) -> Result<Self> {
         let (program, folder) = build(workspace, name)?;
         let lock = fs::read_to_string(folder.join("Cargo.lock"))?;
@@ -196,7 +196,7 @@ impl Built {
     }
 }
 
-/// Builds a copy of one of the peers of ours; gives back the program and the folder that it was built in.
+/// Builds a copy of one of the peers in this repository; returns the program and its build folder.
 pub(crate) fn build(workspace: &Workspace, name: &str) -> Result<(PathBuf, PathBuf)> {
     let (from, folder) = (sources(workspace, name), folder(workspace, name)?);
     fs::create_dir_all(folder.join("src"))?;
@@ -212,7 +212,7 @@ pub(crate) fn build(workspace: &Workspace, name: &str) -> Result<(PathBuf, PathB
     Ok((folder.join("target/release").join(format!("{name}-peer")), folder))
 }
 
-/// Leaves a copy that is the same alone: cargo would take a younger file for a changed one and compile it again.
+/// Copies a file unless the copy is identical: cargo would recompile because of the newer time.
 fn copy_changed(from: &Path, to: &Path) -> Result<()> {
     let bytes = fs::read(from)?;
     if !fs::read(to).is_ok_and(|found| found == bytes) {
@@ -221,7 +221,7 @@ fn copy_changed(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The version of a package in a Cargo.lock.
+/// Returns the version of a package in a Cargo.lock.
 fn locked(lock: &str, package: &str) -> Option<String> {
     let (_, after) = lock.split_once(&format!("name = \"{package}\"\nversion = \""))?;
     Some(after.split('"').next()?.to_owned())
@@ -230,13 +230,13 @@ fn locked(lock: &str, package: &str) -> Option<String> {
 fn typescript(workspace: &Workspace, name: Name, (sdk, script): (&str, &str)) -> Result<Peer> {
     let (from, node) = (sources(workspace, "typescript"), install::node(workspace)?);
     let folder = install::npm_packages(workspace, &node, "bench-typescript", &from)?;
-    // Node looks for packages from where the script lies.
+    // Node looks for packages starting at the script's folder.
     fs::copy(from.join(script), folder.join(script))
         .with_context(|| format!("copying {script}"))?;
     let pins: serde_json::Value = serde_json::from_slice(&fs::read(from.join("package.json"))?)?;
     let version = pins["dependencies"][sdk]
         .as_str()
-        .with_context(|| format!("package.json pins no {sdk}"))?;
+        .with_context(|| format!("package.json doesn't pin {sdk}"))?;
     Ok(Peer {
         name,
         version: format!(
@@ -254,7 +254,7 @@ fn python(workspace: &Workspace) -> Result<Peer> {
     let requirements = from.join("requirements.txt");
     let program = install::python_environment(workspace, "bench-python", &requirements)?;
     let sdk = pinned(&fs::read_to_string(&requirements)?, "mcp")
-        .context("requirements.txt pins no mcp")?;
+        .context("requirements.txt doesn't pin mcp")?;
     Ok(Peer {
         name: Name::Python,
         version: format!("{sdk} on {}", answer(Command::new(&program).arg("--version"))?),
@@ -264,14 +264,14 @@ fn python(workspace: &Workspace) -> Result<Peer> {
     })
 }
 
-/// The version of a package in a requirements file.
+/// Returns the version of a package in a requirements file.
 pub(crate) fn pinned(requirements: &str, package: &str) -> Option<String> {
     let line =
         requirements.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="))?;
     Some(line.trim().to_owned())
 }
 
-/// What a short command prints.
+/// Returns the output of a short command.
 pub(crate) fn answer(command: &mut Command) -> Result<String> {
     let what = Path::new(command.get_program()).display().to_string();
     let said = process::run(command, QUESTION_LIMIT, Output::Kept)?.or_fail(&what)?;
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_read() {
+    fn versions_are_parsed() {
         let lock = "[[package]]\nname = \"rmcp-macros\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"rmcp\"\nversion = \"3.8.0\"\n";
         assert_eq!(locked(lock, "rmcp").as_deref(), Some("3.8.0"));
         assert_eq!(locked(lock, "rm"), None);

@@ -1,4 +1,4 @@
-//! Load over pipes: a bounded number of calls in flight, one thread, and one write for as many calls as were answered.
+//! Load over pipes: a bounded number of calls in flight, one thread, and one write for all calls answered so far.
 
 use super::{
     load::{Load, Running, Stopwatch, Stretch},
@@ -21,32 +21,32 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Calls that wait for their answer at any moment; they fit a pipe's buffer, so one thread can't block itself.
+/// Calls in flight; they fit a pipe's buffer, so one thread can't block itself.
 const IN_FLIGHT: u32 = 32;
-/// A server that is silent for longer hangs.
+/// A server that is silent for longer is stuck.
 const PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
-/// A server that takes longer to end after its input is killed.
+/// A server that takes longer to end after its input closes is killed.
 const END_LIMIT: Duration = Duration::from_secs(6);
-/// Lines of standard error that a failure is told with.
+/// Lines of standard error shown with a failure.
 const COMPLAINT_LINES: usize = 5;
 
-/// A server on pipes, past the handshake. Dropping it ends it.
+/// A server on pipes, after the handshake. Dropping it ends the server.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
-    /// Gone once the server has been told to end.
+    /// `None` once the input has been closed to end the server.
     input: Option<ChildStdin>,
     output: ChildStdout,
     complaint: File,
     buffer: Vec<u8>,
-    /// The names of the echo tool; calls take turns among them.
+    /// The names of the echo tools; calls take turns among them.
     tools: Vec<String>,
     last_id: u32,
     open: BTreeSet<u32>,
 }
 
 impl Server {
-    /// Starts the server and waits for the answer to `initialize`; the time is from exec to that answer.
+    /// Starts the server and waits for the answer to `initialize`; returns the time from exec to that answer.
     pub(crate) fn start(mut command: Command) -> Result<(Self, Duration)> {
         let complaint = tempfile::tempfile().context("making a file for standard error")?;
         let began = Instant::now();
@@ -91,11 +91,11 @@ impl Server {
         Ok(())
     }
 
-    /// The problem with what the server wrote to standard error last.
+    /// Adds the last lines of the server's standard error to a problem.
     pub(crate) fn explain(mut self, problem: Error) -> Error {
         self.child.kill().ok();
         let mut said = Vec::new();
-        // Where standard error can't be read, the problem is told alone.
+        // If standard error can't be read, return just the problem.
         if self.complaint.rewind().is_ok() {
             self.complaint.read_to_end(&mut said).ok();
         }
@@ -103,14 +103,14 @@ impl Server {
         if said.is_empty() { problem } else { problem.context(said) }
     }
 
-    /// Closes its input and waits until it has ended of itself, so that it can keep what it has to keep.
+    /// Closes its input and waits for it to end by itself, so that it can save its state.
     pub(crate) fn end(mut self) -> Result<()> {
         drop(self.input.take());
         let deadline = Instant::now() + END_LIMIT;
         while self.child.try_wait()?.is_none() {
             ensure!(
                 Instant::now() < deadline,
-                "the server has not ended {} s after its input",
+                "the server did not end within {} s after its input closed",
                 END_LIMIT.as_secs()
             );
             thread::sleep(Duration::from_millis(1));
@@ -118,18 +118,18 @@ impl Server {
         Ok(())
     }
 
-    /// Has calls take turns among these names of the echo tool.
+    /// Makes calls take turns among these names of the echo tool.
     pub(crate) fn with_tools(mut self, tools: Vec<String>) -> Self {
         self.tools = tools;
         self
     }
 
-    /// Calls a tool and waits for what it gives back.
+    /// Calls a tool and waits for its result.
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value> {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
-    /// Asks for anything and waits for the answer.
+    /// Sends a request and waits for the answer.
     pub(crate) fn request(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.last_id += 1;
         let id = self.last_id;
@@ -139,7 +139,7 @@ impl Server {
         while found.is_none() {
             self.receive(|line| {
                 if let Some((answered, result)) = message::result(line)? {
-                    ensure!(answered == id, "call {answered} was answered in place of {id}");
+                    ensure!(answered == id, "call {answered} was answered instead of {id}");
                     found = Some(serde_json::from_str(result.get())?);
                 }
                 Ok(())
@@ -156,7 +156,7 @@ impl Server {
         watch.stop(calls)
     }
 
-    /// Keeps this many calls in flight; the processor time is that of all processes but those that run `without`.
+    /// Keeps this many calls in flight; the CPU time is that of all processes except those that run `without`.
     pub(crate) fn load_with(
         &mut self,
         in_flight: u32,
@@ -168,7 +168,7 @@ impl Server {
         watch.stop(calls)
     }
 
-    /// Makes one call after another; how long each took.
+    /// Makes one call after another; returns the duration of each.
     pub(crate) fn times(&mut self, stretch: Running) -> Result<Vec<Duration>> {
         let (mut times, mut calls) = (Vec::new(), 0);
         while calls == 0 || stretch.goes_on(calls) {
@@ -246,7 +246,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended already is what was wanted.
+        // It is fine if the server has already ended.
         self.child.kill().ok();
         self.child.wait().ok();
     }

@@ -16,11 +16,11 @@ use tokio::{
 /// How a call is posted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Streamable HTTP, 2025-11-25: a session for each connection.
+    /// Streamable HTTP, 2025-11-25: one session per connection.
     Session,
     /// Streamable HTTP, 2026-07-28: no handshake and no session.
     Stateless,
-    /// JSON for JSON, without a session and without an event stream.
+    /// Plain JSON requests and replies, without a session or an event stream.
     Plain,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// Where an echo tool is served, and under which names.
+/// The port and path of an echo server, and the names of its tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     pub(crate) port: u16,
@@ -44,31 +44,31 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Where most servers have it.
+    /// The endpoint's usual path.
     pub(crate) fn at(port: u16) -> Self {
         Self { port, path: "/mcp".to_owned(), tools: vec![message::ECHO.to_owned()] }
     }
 }
 
-/// One client.
+/// One client connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
     tools: Vec<String>,
     form: Form,
-    /// Everything of a request before the value of Content-Length.
+    /// The request up to the value of Content-Length.
     head: String,
     buffer: Vec<u8>,
     last_id: u32,
 }
 
 impl Connection {
-    /// Connects, and makes the handshake where the form has one.
+    /// Connects, and does the handshake if the form has one.
     pub(crate) async fn open(port: u16, form: Form) -> Result<Self> {
         Self::open_at(&Endpoint::at(port), form).await
     }
 
-    /// The same, wherever the server has it.
+    /// Connects to any endpoint.
     pub(crate) async fn open_at(endpoint: &Endpoint, form: Form) -> Result<Self> {
         let Endpoint { port, path, tools } = endpoint;
         let (port, tools) = (*port, tools.clone());
@@ -188,7 +188,7 @@ pub(crate) async fn load(
     watch.stop(calls)
 }
 
-/// Keeps all of them busy until the stretch ends.
+/// Keeps all connections busy until the stretch ends.
 pub(crate) async fn drive_all(
     connections: Vec<Connection>,
     stretch: Running,

@@ -1,20 +1,20 @@
-//! Reads HTTP/1.1 replies out of bytes, as far as MCP servers send them: a length or chunks, JSON or server-sent events.
+//! Parses the HTTP/1.1 replies that MCP servers send: with a length or chunks, JSON or server-sent events.
 
 use anyhow::{Context, Result, bail};
 
-/// One whole reply.
+/// One complete reply.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reply {
     /// The status code.
     pub(crate) status: u16,
-    /// `Mcp-Session-Id`, where the server gave one.
+    /// `Mcp-Session-Id`, if the server sent one.
     pub(crate) session: Option<String>,
     events: bool,
     body: Vec<u8>,
 }
 
 impl Reply {
-    /// The JSON messages in the body, however it frames them.
+    /// Returns the JSON messages in the body, whatever their framing.
     pub(crate) fn messages(&self) -> impl Iterator<Item = &[u8]> {
         let data = |line| <[u8]>::strip_prefix(line, b"data:").map(<[u8]>::trim_ascii);
         let lines = self
@@ -37,7 +37,7 @@ enum Framing {
     Chunks,
 }
 
-/// The first reply in the buffer and how many bytes it takes, or nothing while it is not complete.
+/// Parses the first reply in the buffer; returns it with its length, or `None` if it is incomplete.
 pub(crate) fn parse(buffer: &[u8]) -> Result<Option<(Reply, usize)>> {
     let Some(head) = find(buffer, b"\r\n\r\n") else { return Ok(None) };
     let (head, rest) =
@@ -86,7 +86,7 @@ fn parse_head(head: &[u8]) -> Result<(Reply, Framing)> {
     Ok((reply, framing))
 }
 
-/// Appends the content of the chunks to `body`; the bytes they take, or nothing while the last one is missing.
+/// Appends the content of the chunks to `body`; returns their length, or `None` if the last one is missing.
 fn join_chunks(chunks: &[u8], body: &mut Vec<u8>) -> Result<Option<usize>> {
     let mut at = 0;
     loop {
@@ -95,7 +95,7 @@ fn join_chunks(chunks: &[u8], body: &mut Vec<u8>) -> Result<Option<usize>> {
         let size = std::str::from_utf8(rest.get(..line).unwrap_or_default()).unwrap_or_default();
         let size = size.split(';').next().unwrap_or_default().trim();
         let Ok(size) = usize::from_str_radix(size, 16) else {
-            bail!("not the size of a chunk: {size:?}")
+            bail!("invalid chunk size: {size:?}")
         };
         let Some(chunk) = rest.get(line + 2..line + 2 + size + 2) else { return Ok(None) };
         body.extend_from_slice(chunk.get(..size).unwrap_or_default());
@@ -106,7 +106,7 @@ fn join_chunks(chunks: &[u8], body: &mut Vec<u8>) -> Result<Option<usize>> {
     }
 }
 
-/// Where a needle starts.
+/// Returns the position of a needle.
 pub(crate) fn find(hay: &[u8], needle: &[u8]) -> Option<usize> {
     hay.windows(needle.len()).position(|window| window == needle)
 }
@@ -147,6 +147,6 @@ mod tests {
         check("f\r\ndata: {\"a\":1}\n\n\r\n0\r\n\r\n", "200 None {\"a\":1} left 0");
         check("8\r\ndata: {\"\r\n7\r\na\":1}\n\n\r\n0\r\n\r\n", "200 None {\"a\":1} left 0");
         check("14\r\ndata: \nid: 0/0\n\ndata\r\n5\r\n: {}\n\r\n0\r\n\r\n", "200 None {} left 0");
-        check("zz\r\n", "not the size of a chunk: \"zz\"");
+        check("zz\r\n", "invalid chunk size: \"zz\"");
     }
 }

@@ -1,21 +1,21 @@
-//! Figures, their ratios and whether they reach what is asked of docent, as one Markdown table and as JSON.
+//! Figures, their ratios and whether docent reaches its targets, as one Markdown table and as JSON.
 
 use super::{peer::Name, post::Form};
 use serde_json::{Value, json};
 use std::fmt;
 
-/// What a figure says, in the order of the table.
+/// The measures, in the order of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Measure {
-    /// Processor time of a call over pipes, 32 calls in flight.
+    /// CPU time of a call over pipes, 32 calls in flight.
     StdioCpu,
-    /// Processor time of a call over HTTP, 32 connections.
+    /// CPU time of a call over HTTP, 32 connections.
     HttpCpu,
-    /// Calls in a second on one connection.
+    /// Calls per second on one connection.
     OneConnection,
-    /// Calls in a second on 32 connections.
+    /// Calls per second on 32 connections.
     ManyConnections,
-    /// From exec to the answer of `initialize` over pipes.
+    /// Time from exec to the answer of `initialize` over pipes.
     Start,
     /// Resident memory after one handshake over HTTP.
     IdleMemory,
@@ -45,7 +45,7 @@ impl fmt::Display for Measure {
     }
 }
 
-/// What docent is asked to reach.
+/// A target for docent.
 #[derive(Debug, Clone, Copy)]
 enum Aim {
     FigureAtMost(f64),
@@ -67,7 +67,7 @@ impl Measure {
 }
 
 impl Aim {
-    /// The aim and whether the row reaches it; nothing where the base was not measured.
+    /// Returns the target and whether the row reaches it; `None` if the base was not measured.
     fn verdict(self, row: &Figures) -> Option<String> {
         let (text, met) = match self {
             Self::FigureAtMost(limit) => (format!("≤ {limit}"), row.median <= limit),
@@ -80,7 +80,7 @@ impl Aim {
     }
 }
 
-/// Whose figure it is.
+/// The server and form of call that were measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Subject {
     pub(crate) peer: Name,
@@ -88,7 +88,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// The peer, where the form makes no difference.
+    /// A peer, if the form doesn't matter.
     pub(crate) const fn of(peer: Name) -> Self {
         Self { peer, form: Form::Session }
     }
@@ -108,7 +108,7 @@ struct Row {
     samples: Vec<f64>,
 }
 
-/// A row as it is printed.
+/// The values of a printed row.
 struct Figures {
     median: f64,
     least: f64,
@@ -117,7 +117,7 @@ struct Figures {
     to_typescript: Option<f64>,
 }
 
-/// Everything that one run found.
+/// The results of one run.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     about: Vec<(&'static str, String)>,
@@ -125,12 +125,12 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A line above the table.
+    /// Adds a line above the table.
     pub(crate) fn describe(&mut self, what: &'static str, text: &str) {
         self.about.push((what, text.to_owned()));
     }
 
-    /// One more sample of a figure.
+    /// Adds a sample of a figure.
     pub(crate) fn add(&mut self, measure: Measure, subject: Subject, sample: f64) {
         match self.rows.iter_mut().find(|row| row.measure == measure && row.subject == subject) {
             Some(row) => row.samples.push(sample),
@@ -151,8 +151,8 @@ impl Table {
         }
     }
 
-    /// The figure that a row is compared with: that of the first peer with the same form of call, or, where no peer has
-    /// it, with the session form.
+    /// The figure that a row is compared with: that of the first peer with the same form of call, or, if no peer
+    /// has it, with the session form.
     fn base(&self, row: &Row, peers: &[Name]) -> Option<f64> {
         let of = |form| {
             let mut subjects = peers.iter().map(|peer| Subject { peer: *peer, form });
@@ -169,7 +169,7 @@ impl Table {
         if row.subject.peer.is_ours() { row.measure.aim()?.verdict(figures) } else { None }
     }
 
-    /// The same as JSON, with every sample.
+    /// Returns the results as JSON, with every sample.
     pub(crate) fn json(&self) -> Value {
         let about: serde_json::Map<_, _> =
             self.about.iter().map(|(what, text)| ((*what).to_owned(), json!(text))).collect();
@@ -234,7 +234,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// The middle one, or the middle between the middle two.
+/// Returns the median.
 pub(crate) fn median(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -247,7 +247,7 @@ pub(crate) fn median(samples: &[f64]) -> f64 {
     }
 }
 
-/// As many digits as mean something.
+/// Formats a number with its significant digits.
 pub(crate) fn number(value: f64) -> String {
     match value {
         0.0001..0.1 => format!("{value:.3}"),
@@ -256,7 +256,7 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// A ratio, or nothing where there is no base.
+/// Formats a ratio, or an empty string if there is no base.
 pub(crate) fn times(ratio: Option<f64>) -> String {
     match ratio {
         Some(ratio) if ratio < 0.1 => format!("{ratio:.3}"),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn aims_without_a_base_are_not_judged() {
+    fn targets_without_a_base_are_not_judged() {
         check(
             &[
                 (Measure::Start, Name::DocentServe, Form::Session, 15.1),

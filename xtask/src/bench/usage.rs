@@ -1,5 +1,5 @@
-//! What a server and the processes under it have used so far, and what a program used from its start to its end, as the
-//! kernel counts it. One thing is measured at a time, so whatever descends from this process belongs to it.
+//! Resources used by a server and its descendants so far, and by a program over its whole run, as counted by the
+//! kernel. Only one thing is measured at a time, so all descendants of this process belong to it.
 
 use crate::process;
 use anyhow::{Context, Result, ensure};
@@ -13,26 +13,26 @@ use std::{
 };
 use wait4::Wait4 as _;
 
-/// `/proc` counts processor time in ticks of `USER_HZ`, which Linux fixes at 100 a second for programs.
+/// `/proc` counts CPU time in ticks of `USER_HZ`, which Linux fixes at 100 per second for programs.
 const TICK: Duration = Duration::from_millis(10);
 
 /// The fields of `/proc/PID/stat` that matter here.
 #[derive(Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,
-    /// User and system time, the process's own and that of children it has waited for.
+    /// User and system time of the process and of children it has waited for.
     ticks: u32,
 }
 
 fn parse_stat(line: &str) -> Option<Stat> {
-    // The name in parentheses may hold spaces and parentheses itself.
+    // The name in parentheses may contain spaces and parentheses.
     let mut fields = line.rsplit_once(')')?.1.split_ascii_whitespace();
     let parent = fields.nth(1)?.parse().ok()?;
     let times = fields.skip(9).take(4).map(|field| field.parse::<u32>().ok());
     Some(Stat { parent, ticks: times.sum::<Option<u32>>()? })
 }
 
-/// Every process that descends from this one.
+/// Lists the descendants of this process.
 fn servers() -> Result<HashMap<u32, Stat>> {
     let mut others = HashMap::new();
     for entry in fs::read_dir("/proc").context("reading /proc")? {
@@ -57,7 +57,7 @@ fn servers() -> Result<HashMap<u32, Stat>> {
     Ok(found)
 }
 
-/// Every process that descends from this one and runs another program than that.
+/// Lists the descendants of this process that don't run `program`.
 fn servers_without(program: Option<&Path>) -> Result<HashMap<u32, Stat>> {
     let mut found = servers()?;
     if let Some(program) = program {
@@ -68,13 +68,13 @@ fn servers_without(program: Option<&Path>) -> Result<HashMap<u32, Stat>> {
     Ok(found)
 }
 
-/// Processor time used so far.
+/// CPU time used so far.
 pub(crate) fn cpu() -> Result<Duration> {
     cpu_without(None)
 }
 
-/// Processor time used so far by all but those that run this program, which is named as the kernel names it: without
-/// symbolic links.
+/// CPU time used so far by all but those that run this program, which must be a path without symbolic links, as the
+/// kernel reports it.
 pub(crate) fn cpu_without(program: Option<&Path>) -> Result<Duration> {
     Ok(TICK * servers_without(program)?.values().map(|stat| stat.ticks).sum())
 }
@@ -88,8 +88,8 @@ pub(crate) fn resident_mb() -> Result<f64> {
 pub(crate) fn resident_mb_without(program: Option<&Path>) -> Result<f64> {
     let mut total = 0;
     for pid in servers_without(program)?.into_keys() {
-        // The counter in /proc/PID/status lags behind by some pages for each processor; this one is exact. A process
-        // that has just ended has none, and holds nothing.
+        // The counter in /proc/PID/status lags by some pages per CPU; this one is exact. A process that has just ended
+        // has none, and no memory.
         let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
         total += parse_resident(&text).unwrap_or(0);
     }
@@ -103,19 +103,19 @@ fn parse_resident(rollup: &str) -> Option<u32> {
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// What a program used from its start to its end.
+/// The resources used by a program from start to end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Used {
-    /// User and system time on all processors.
+    /// User and system time on all CPUs.
     pub(crate) cpu: Duration,
-    /// By the clock.
+    /// Wall-clock time.
     pub(crate) wall: Duration,
-    /// The most resident memory that it held, in megabytes (10^6 bytes). Never less than what this process has held: the
-    /// kernel hands that on when the child begins, so a benchmark must stay small itself.
+    /// The peak resident memory, in megabytes (10^6 bytes). Never less than the peak of this process, which the kernel
+    /// passes on to children, so a benchmark must stay small itself.
     pub(crate) peak_mb: f64,
 }
 
-/// Runs a program to its end and throws its output away; it has to succeed.
+/// Runs a program to its end and discards its output; it must succeed.
 pub(crate) fn run(command: &mut Command) -> Result<Used> {
     let what = command.get_program().display().to_string();
     let mut complaint = tempfile::tempfile().context("making a file for standard error")?;

@@ -1,5 +1,5 @@
 //! `cargo xtask bench wire`: the order of the measurements. Peers take turns within a round, so that a busy moment of
-//! the machine falls on all of them, and a figure is the median of the rounds.
+//! the machine affects all of them, and a figure is the median of the rounds.
 
 use super::{
     idle::Client,
@@ -29,15 +29,15 @@ const START_LIMIT: Duration = Duration::from_secs(30);
 /// Starts are timed until they have taken this long in a round, at most `STARTS` times.
 const START_BUDGET: Duration = Duration::from_secs(2);
 const STARTS: usize = 20;
-/// Allocators and garbage collectors settle before memory is read.
+/// Lets allocators and garbage collectors settle before memory is read.
 const SETTLE: Duration = Duration::from_millis(500);
 const WARM_LIMIT: Duration = Duration::from_secs(8);
 const MANY: u32 = 32;
 
-/// What to measure, and for how long.
+/// Options of `cargo xtask bench wire`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// The servers to measure.
+    /// Measure these servers.
     #[arg(
         long,
         value_enum,
@@ -45,16 +45,16 @@ pub(crate) struct Options {
         default_value = "docent,docent-serve,rmcp,typescript,typescript-v2,python"
     )]
     peers: Vec<Name>,
-    /// How often each server has its turn.
+    /// Run each server this many times.
     #[arg(long, default_value_t = 5)]
     rounds: u32,
-    /// How long each load is measured.
+    /// Measure each load for this long.
     #[arg(long, default_value_t = 1.5)]
     seconds: f64,
-    /// How many calls warm a server up before it is measured, within 8 seconds: just-in-time compilers need thousands.
+    /// Warm up each server with this many calls, for at most 8 seconds: just-in-time compilers need thousands.
     #[arg(long, default_value_t = 10_000)]
     warm_up: u32,
-    /// Silent clients that docent holds, over SSE and then over WebSocket; 0 leaves both out.
+    /// Connect this many silent clients to docent, over SSE and then over WebSocket; 0 skips both.
     #[arg(long, default_value_t = 1000)]
     idle_clients: usize,
 }
@@ -98,7 +98,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// The lines above the table.
+    /// Writes the lines above the table.
     fn describe(&mut self, peers: &[Peer], args: &[String]) -> Result<()> {
         self.table.describe("machine", &machine::describe()?);
         self.table.describe("date", &machine::now()?);
@@ -110,7 +110,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Everything that one round asks of a peer.
+    /// Does one round of all measurements on a peer.
     fn turn(&mut self, peer: &Peer) -> Result<()> {
         self.starts(peer)?;
         let forms = peer.name.forms();
@@ -147,7 +147,7 @@ impl Bench {
             self.runtime.block_on(post::load((port, form), MANY, self.warm, self.measured))?;
         self.table.add(Measure::ManyConnections, subject, many.calls_per_second());
         self.table.add(Measure::HttpCpu, subject, many.cpu_per_call());
-        // The server is warm by now; only the new connection has to be opened.
+        // The server is warm by now; only the new connection must be opened.
         let one = self.runtime.block_on(post::load(
             (port, form),
             1,
@@ -160,7 +160,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Starts a server on a port, shakes hands once, and notes what it holds while nothing happens.
+    /// Starts a server on a port, does one handshake, and records its idle memory.
     fn idle_server(&mut self, subject: Subject, peer: &Peer) -> Result<(Background, u16)> {
         let port = free_port()?;
         let server = Background::listening(&mut peer.on_port(port), port, START_LIMIT)?;
@@ -196,7 +196,7 @@ impl Bench {
     }
 }
 
-/// A thousand clients are two thousand sockets with the server's, which inherits the limit.
+/// Raises the limit on open files: a thousand clients are two thousand sockets with the server's, which inherits it.
 fn raise_file_limit() -> Result<()> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })

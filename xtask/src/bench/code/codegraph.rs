@@ -1,4 +1,4 @@
-//! A peer that also builds an index of code: how it is installed and how it indexes a tree.
+//! codegraph, a peer that also builds a code index: installing and running it.
 
 use crate::{
     install::{self, Node},
@@ -11,16 +11,16 @@ use std::{
 };
 
 pub(super) const VERSION: &str = "1.6.1";
-/// Where it keeps its index in a tree.
+/// The folder of its index in a tree.
 pub(super) const STATE: &str = ".codegraph";
 const PACKAGE: &str = "@colbymchenry/codegraph";
 
-/// The program, ready to run.
+/// An installed codegraph.
 #[derive(Debug)]
 pub(super) struct Codegraph {
     node: Node,
     script: PathBuf,
-    /// What it writes for its user goes here.
+    /// The home folder for its user files.
     home: PathBuf,
 }
 
@@ -35,7 +35,7 @@ impl Codegraph {
         Ok(Self { node, script, home })
     }
 
-    /// A first index of a tree, in the foreground, without asking and without telling anybody.
+    /// Returns the command that builds a tree's first index, in the foreground, without prompts or telemetry.
     pub(super) fn index(&self, tree: &Path) -> Command {
         let mut command = Command::new(&self.node.program);
         command.arg(&self.script).args(["init", "--yes"]).arg(tree).current_dir(tree);

@@ -1,5 +1,5 @@
-//! `cargo xtask bench code`: what the index of a project costs beside parsing it and beside a peer's index, how soon an
-//! edit can be found, how soon a question is answered, and what very many files cost.
+//! `cargo xtask bench code`: what a project's index costs compared with parsing it and with a peer's index, how soon an
+//! edit can be found, how fast a question is answered, and what a very large number of files costs.
 
 mod codegraph;
 mod questions;
@@ -40,11 +40,11 @@ const TREE_SITTER: &str = "tree-sitter";
 const INDEX: &str = "docent index";
 const SERVE: &str = "docent serve";
 const SEARCH: &str = "docent search";
-/// Where docent keeps its index in a tree.
+/// The folder of docent's index in a tree.
 const STATE: &str = ".docent";
 const EDITS: u32 = 20;
 const EDIT_LIMIT: Duration = Duration::from_secs(30);
-/// Between two edits, and before a server counts as idle: what the last change set going is over by then.
+/// The pause between two edits, and before a server counts as idle, so that work caused by the last change has ended.
 const SETTLE: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(2);
 const QUERIES: usize = 200;
@@ -53,13 +53,13 @@ const NOTE: &str = "the median of the samples and their range; × is the figure 
     CPU is user and system time of the whole process, and RSS its peak, as `wait4` counts them; files come from the\n  \
     page cache; before each cold index, the last one was removed";
 
-/// What to measure, and how often.
+/// Options of `cargo xtask bench code`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// How often each program has its turn; the peer has one.
+    /// Run each program this many times; the peer runs once.
     #[arg(long, default_value_t = 3)]
     rounds: u32,
-    /// The parts to measure.
+    /// Measure these parts.
     #[arg(
         long,
         value_enum,
@@ -67,10 +67,10 @@ pub(crate) struct Options {
         default_value = "cold,edits,queries,search,idle,many"
     )]
     only: Vec<Part>,
-    /// How many seconds a server is watched while nothing happens.
+    /// Watch an idle server for this many seconds.
     #[arg(long, default_value_t = 60)]
     idle_seconds: u32,
-    /// The docent to measure; left out, this workspace's is built.
+    /// Measure this docent binary [default: build this workspace's].
     #[arg(long)]
     docent: Option<PathBuf>,
 }
@@ -78,17 +78,17 @@ pub(crate) struct Options {
 /// A part of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// A first index, beside parsing and beside a peer.
+    /// A first index, compared with parsing and with a peer.
     Cold,
-    /// From an edit to the answer that has it.
+    /// The time from an edit to the answer that contains it.
     Edits,
-    /// Questions to a server.
+    /// Questions to a running server.
     Queries,
-    /// Questions to processes of their own.
+    /// Questions to a new process each.
     Search,
-    /// A server that watches while nothing happens.
+    /// The CPU time of an idle server.
     Idle,
-    /// An index of 100,000 files, and another one without a change.
+    /// An index of 100,000 files, and an update without a change.
     Many,
 }
 
@@ -167,7 +167,7 @@ impl Bench<'_> {
             }
             Err(problem) => {
                 let reason = corpus::reason(&format!("{problem:#}"));
-                section.describe(format!("codegraph was left out: {reason}"));
+                section.describe(format!("codegraph was skipped: {reason}"));
             }
         }
         Ok(section)
@@ -179,12 +179,12 @@ impl Bench<'_> {
         let codegraph = Codegraph::install(self.workspace, home)?;
         trees::forget(&self.tree, codegraph::STATE)?;
         let used = usage::run(&mut codegraph.index(&self.tree));
-        // What it wrote is no part of the tree that docent is asked about.
+        // Remove its files from the tree that docent is asked about.
         trees::forget(&self.tree, codegraph::STATE)?;
         used
     }
 
-    /// A server over the tree whose index is in step.
+    /// Starts a server whose index of the tree is up to date.
     fn server(&self) -> Result<Server> {
         usage::run(&mut self.docent.index(&self.tree))?;
         let (mut server, _) = Server::start(self.docent.serve(&self.tree))?;
@@ -202,7 +202,7 @@ impl Bench<'_> {
         for (number, file) in (0..=EDITS).zip(modules.into_iter().step_by(every)) {
             let waited = edit(&mut server, &self.tree.join(file), &trees::unheard_of(number))
                 .with_context(|| format!("editing {}", file.display()))?;
-            // The first one finds the watcher of a server that has just begun.
+            // The first edit would reach a server whose watcher is still starting.
             if number > 0 {
                 let measure = "an edited file can be found (ms)";
                 section.add(measure, SERVE, Some(Aim::AtMost(200.0)), milliseconds(waited));
@@ -289,12 +289,12 @@ impl Bench<'_> {
     }
 }
 
-/// The names that answer a question.
+/// Asks a question and returns the names found.
 fn ask(server: &mut Server, question: &str) -> Result<Vec<String>> {
     questions::names(&server.call(questions::TOOL, &questions::query(question))?)
 }
 
-/// Writes a function into a file and asks until it is found; how long that took.
+/// Writes a function into a file and asks until it is found; returns how long that took.
 fn edit(server: &mut Server, file: &Path, name: &str) -> Result<Duration> {
     let began = Instant::now();
     trees::append(file, name)?;
@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modules_are_python_files_with_a_name_of_their_own() {
+    fn modules_are_python_files_other_than_init() {
         for (file, expected) in
             [("a/b.py", true), ("a/__init__.py", false), ("a/b.pyi", false), ("py", false)]
         {

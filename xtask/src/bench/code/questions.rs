@@ -1,4 +1,4 @@
-//! What is asked for: sentences that people wrote about the code, and what comes back for them.
+//! The questions: sentences that people wrote about the code, and the parsing of their answers.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ pub(super) const TOOL: &str = "query_annotations";
 const QUOTES: &str = "\"\"\"";
 const LEAST_WORDS: usize = 4;
 
-/// As many questions as wanted, spread over all that the docstrings of a tree give.
+/// Returns this many questions, spread over all docstrings of a tree.
 pub(super) fn ask_for(tree: &Path, files: &[PathBuf], count: usize) -> Result<Vec<String>> {
     let mut all = BTreeSet::new();
     for file in files.iter().filter(|file| file.extension().is_some_and(|ending| ending == "py")) {
@@ -23,7 +23,7 @@ pub(super) fn ask_for(tree: &Path, files: &[PathBuf], count: usize) -> Result<Ve
     Ok(all.into_iter().step_by(every).take(count).collect())
 }
 
-/// The first lines of the docstrings that have some words in it.
+/// Finds the first lines of docstrings that have enough words.
 fn sentences(source: &str) -> impl Iterator<Item = String> {
     source.lines().filter_map(|line| {
         let text = line.trim().strip_prefix(QUOTES)?.trim_end_matches(QUOTES).trim();
@@ -31,12 +31,12 @@ fn sentences(source: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The arguments of a query that takes whatever is nearest.
+/// Returns the arguments of a query without a score threshold.
 pub(super) fn query(text: &str) -> Value {
     json!({"query": text, "options": {"limit": 10, "threshold": 0.0}})
 }
 
-/// The names that a query found, best first.
+/// Returns the names that a query found, best first.
 pub(super) fn names(result: &Value) -> Result<Vec<String>> {
     let shown = || format!("{TOOL} answered {result}");
     let contents = result["content"].as_array().with_context(shown)?;
@@ -46,7 +46,7 @@ pub(super) fn names(result: &Value) -> Result<Vec<String>> {
     Ok(hits.iter().filter_map(|hit| hit["name"].as_str()).map(str::to_owned).collect())
 }
 
-/// The sample that a share of all lies below.
+/// Returns the sample below which this share of all samples lies.
 pub(in crate::bench) fn percentile(samples: &[f64], percent: usize) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_from_the_list() {
+    fn names_are_parsed_from_the_list() {
         let list = "[{\"name\":\"a\"},{\"name\":\"B.c\"}]";
         let result = json!({"content": [
             {"type": "text", "text": "2 found"},

@@ -1,4 +1,4 @@
-//! The trees that are indexed: a copy of a real one, which may be edited, and one of very many small files.
+//! The indexed trees: an editable copy of a real one, and one with very many small files.
 
 use crate::{bench::repo::copies, corpus, install, workspace::Workspace};
 use anyhow::{Context, Result};
@@ -19,7 +19,7 @@ const ACTIONS: [&str; 10] = [
     "load", "store", "check", "render", "compare", "merge", "split", "archive", "notify", "cancel",
 ];
 
-/// Copies a tree, so that edits and an index don't reach the original; gives back its files.
+/// Copies a tree, so that edits and an index don't affect the original; returns its files.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<Vec<PathBuf>> {
     if to.exists() {
         fs::remove_dir_all(to).with_context(|| format!("emptying {}", to.display()))?;
@@ -37,7 +37,7 @@ pub(super) fn copy(from: &Path, to: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The tree of many files, made once.
+/// Creates the tree of many files, once.
 pub(super) fn many(workspace: &Workspace, place: &Path) -> Result<PathBuf> {
     let tree = place.join("tree");
     let stamp = format!("{FOLDERS} folders of {FILES_IN_FOLDER} files\n{}", module(1, 2));
@@ -54,7 +54,7 @@ pub(super) fn many(workspace: &Workspace, place: &Path) -> Result<PathBuf> {
     Ok(tree)
 }
 
-/// A small file that no other one equals.
+/// Returns the text of a small, unique file.
 fn module(folder: usize, file: usize) -> String {
     let word = |words: &[&'static str], number: usize| {
         words.get(number % words.len()).copied().unwrap_or_default()
@@ -74,7 +74,7 @@ fn module(folder: usize, file: usize) -> String {
     )
 }
 
-/// Removes what a program has left in a tree; the next run of it is a first one.
+/// Removes a program's files from a tree, so that its next run is a first one.
 pub(super) fn forget(tree: &Path, folder: &str) -> Result<()> {
     let path = tree.join(folder);
     if path.exists() {
@@ -89,12 +89,12 @@ pub(super) fn append(file: &Path, name: &str) -> Result<()> {
         .append(true)
         .open(file)
         .with_context(|| format!("opening {}", file.display()))?;
-    // One write, as editors save: a watcher sees no half of it.
+    // One write, as editors save, so that a watcher never sees half of it.
     file.write_all(format!("\n\ndef {name}():\n    return None\n").as_bytes())?;
     Ok(())
 }
 
-/// One word of letters for each number: no part of it is in any other file.
+/// Returns a unique word of letters for each number: no part of it occurs in any other file.
 pub(super) fn unheard_of(number: u32) -> String {
     let digits = number.to_string();
     let letters = digits.bytes().map(|digit| char::from(b'k' + (digit - b'0')));

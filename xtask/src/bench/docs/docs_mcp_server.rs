@@ -1,5 +1,5 @@
-//! A peer that serves documentation over MCP, in its full-text mode, which needs no key of an embedding service: how it is
-//! installed, how it reads pages and how it is asked.
+//! docs-mcp-server, a peer that serves documentation over MCP, in its full-text mode, which needs no embedding
+//! service key: installing it, indexing pages and asking questions.
 
 use super::manual;
 use crate::{
@@ -20,25 +20,25 @@ pub(super) const VERSION: &str = "2.4.4";
 const PACKAGE: &str = "@arabold/docs-mcp-server";
 const TOOL: &str = "search_docs";
 const LIBRARY: &str = "manual";
-/// As many as docent is asked for: several of them may be of one page.
+/// The same number as for docent: several hits may be on one page.
 const HITS: u32 = 20;
 const MOST_PAGES: &str = "100000";
 
-/// The program, ready to run.
+/// An installed docs-mcp-server.
 #[derive(Debug)]
 pub(super) struct DocsMcpServer {
     node: PathBuf,
     script: PathBuf,
-    /// What it writes for its user goes here. It reads documents in a folder of this one alone, and none below a folder
-    /// that is called `target`.
+    /// The home folder for its user files. It reads documents only in subfolders of this one, and never below a folder
+    /// named `target`.
     home: TempDir,
 }
 
 impl DocsMcpServer {
-    /// From npm, or a copy that is there already.
+    /// Installs it from npm, or uses an existing copy.
     pub(super) fn install(workspace: &Workspace, given: Option<&Path>) -> Result<Self> {
         let (node, folder) = if let Some(folder) = given {
-            // What a copy was compiled for is the machine's own Node.
+            // A copy was compiled for the system's Node.
             (PathBuf::from("node"), fs::canonicalize(folder)?)
         } else {
             let Node { program } = install::node(workspace)?;
@@ -53,7 +53,7 @@ impl DocsMcpServer {
         Ok(Self { node, script, home })
     }
 
-    /// A first index of all pages.
+    /// Returns the command that builds a first index of all pages.
     pub(super) fn index(&self, pages: &Path) -> Result<Command> {
         let documents = self.home.path().join("Documents").join(LIBRARY);
         copy(pages, &documents)?;
@@ -63,7 +63,7 @@ impl DocsMcpServer {
         Ok(command)
     }
 
-    /// A server over what was indexed.
+    /// Starts a server over the index.
     pub(super) fn server(&self) -> Result<Server> {
         let mut command = self.command("mcp");
         command.args(["--protocol", "stdio", "--read-only"]);
@@ -77,19 +77,19 @@ impl DocsMcpServer {
         command.args(["--quiet", "--telemetry=false"]);
         command.env_clear().env("HOME", self.home.path()).env("DOCS_MCP_TELEMETRY", "false");
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        // It reads files, and needs no browser for them.
+        // It needs no browser to read files.
         command.env("PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD", "1");
         command
     }
 }
 
-/// The pages that answer a question, best first.
+/// Asks a question and returns the pages found, best first.
 pub(super) fn ask(server: &mut Server, question: &str) -> Result<Vec<String>> {
     let arguments = json!({"library": LIBRARY, "query": question, "limit": HITS});
     pages(&server.call(TOOL, &arguments)?)
 }
 
-/// Reads the lines that say where a result comes from.
+/// Parses the lines that name the source of each result.
 fn pages(result: &Value) -> Result<Vec<String>> {
     let text = result["content"][0]["text"].as_str();
     let text = text.with_context(|| format!("{TOOL} answered {result}"))?;
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_read_from_the_text() {
+    fn results_are_parsed_from_the_text() {
         let check = |text: &str, expected: &[&str]| {
             let result = json!({"content": [{"type": "text", "text": text}]});
             assert_eq!(pages(&result).unwrap(), expected, "{text}");

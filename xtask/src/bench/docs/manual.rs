@@ -1,5 +1,4 @@
-//! What is brought in step and asked: a collection of pages in a folder of its own, and questions with the pages that
-//! answer them.
+//! The measured collection: pages in a folder of its own, and questions with the pages that answer them.
 
 use crate::{
     bench::repo::copies,
@@ -18,17 +17,17 @@ use std::{
 
 const SCRIPT: &str = "tests/eval/manual.py";
 const SCRIPT_LIMIT: Duration = Duration::from_mins(5);
-/// Where docent keeps what it has read.
+/// The folder of docent's state.
 const STATE: &str = ".docent";
-/// Pages that lead to the others, and say nothing themselves.
+/// Pages that only link to others.
 const LEFT_OUT: [&str; 4] = ["bookindex.html", "index.html", "biblio.html", "legalnotice.html"];
-/// A page that is further down counts as not found.
+/// A page below this rank counts as not found.
 const PLACES: usize = 10;
 
 /// A question, and the pages that answer it.
 pub(super) type Question = (String, BTreeSet<String>);
 
-/// A folder that docent can be started in, with one collection.
+/// A folder for running docent, with one collection.
 #[derive(Debug)]
 pub(super) struct Collection {
     pub(super) root: PathBuf,
@@ -39,7 +38,7 @@ pub(super) struct Collection {
 }
 
 impl Collection {
-    /// Copies the pages of a folder below another one, which is emptied first.
+    /// Copies the pages of a folder into another one, which is emptied first.
     pub(super) fn copy(from: &Path, root: PathBuf, name: &str) -> Result<Self> {
         if root.exists() {
             fs::remove_dir_all(&root).with_context(|| format!("emptying {}", root.display()))?;
@@ -65,7 +64,7 @@ impl Collection {
         Ok(Self { root, pages, count: names.len(), changed })
     }
 
-    /// Makes the next sync a first one.
+    /// Deletes the state, so that the next sync is a first one.
     pub(super) fn forget(&self) -> Result<()> {
         let state = self.root.join(STATE);
         if state.exists() {
@@ -83,14 +82,14 @@ impl Collection {
     }
 }
 
-/// The terms of the manual's printed index, in the order in which the evaluation asks them.
+/// Returns the terms of the manual's printed index, in the order of the evaluation.
 pub(super) fn questions(
     workspace: &Workspace,
     manual: &Path,
     count: usize,
 ) -> Result<Vec<Question>> {
     let mut python = Command::new("python3");
-    // Nothing is to be written into the repository.
+    // Write nothing into the repository.
     python.arg("-B").arg(workspace.root.join(SCRIPT)).arg(manual);
     python.args(["--queries", &count.to_string()]);
     let said = process::run(&mut python, SCRIPT_LIMIT, Output::Kept)?.or_fail(SCRIPT)?;
@@ -100,7 +99,7 @@ pub(super) fn questions(
     Ok(questions)
 }
 
-/// The mean of one over the place of the first right page, in percent of the best that there is.
+/// Returns the mean reciprocal rank of the first correct page, in percent.
 pub(super) fn mean_reciprocal_rank(questions: &[Question], found: &[Vec<String>]) -> f64 {
     let gain = |((_, answers), pages): (&Question, &Vec<String>)| {
         let places = (1..=PLACES).map(|place| u32::try_from(place).unwrap_or(u32::MAX));
@@ -117,7 +116,7 @@ pub(super) fn mean_reciprocal_rank(questions: &[Question], found: &[Vec<String>]
     100.0 * total / f64::from(u32::try_from(questions.len()).unwrap_or(u32::MAX).max(1))
 }
 
-/// The name of a page at the end of a path or an address.
+/// Returns the page name at the end of a path or URL.
 pub(super) fn page_name(address: &str) -> String {
     let path = address.split(['#', '?']).next().unwrap_or(address);
     path.rsplit('/').next().unwrap_or(path).to_owned()
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_collection_is_copied_changed_and_forgotten() {
+    fn a_collection_is_copied_changed_and_reset() {
         let place = tempfile::tempdir().unwrap();
         let from = place.path().join("from");
         fs::create_dir_all(from.join("inner")).unwrap();
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_told_by_their_names() {
+    fn pages_are_identified_by_their_names() {
         for (address, expected) in [
             ("postgresql/sql-copy.html", "sql-copy.html"),
             ("file:///a/b/sql-copy.html#NOTES", "sql-copy.html"),

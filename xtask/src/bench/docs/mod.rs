@@ -1,5 +1,5 @@
-//! `cargo xtask bench docs`: what it costs to bring a collection of documentation in step and to ask it, beside a program
-//! around a search library and beside another server of documentation, and how well each of them finds the page.
+//! `cargo xtask bench docs`: what it costs to update and search a documentation collection, compared with a program
+//! around a search library and another documentation server, and how well each finds the right page.
 
 mod docs_mcp_server;
 mod manual;
@@ -42,25 +42,25 @@ const NOTE: &str = "the median of the samples and their range; × is the figure 
     system time of the whole process, and RSS its peak, as `wait4` counts them; files come from the page cache;\n  \
     tantivy reads every page into one document with the tags taken out, and knows no other sync than a first one";
 
-/// What to measure, and how often.
+/// Options of `cargo xtask bench docs`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// How often each program has its turn; docs-mcp-server has one.
+    /// Run each program this many times; docs-mcp-server runs once.
     #[arg(long, default_value_t = 3)]
     rounds: u32,
-    /// The parts to measure; `large` is not among those that are measured unless asked for.
+    /// Measure these parts; `large` is measured only if named.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "sync,queries")]
     only: Vec<Part>,
-    /// The programs beside docent.
+    /// Compare with these programs.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "tantivy,docs-mcp-server")]
     peers: Vec<Peer>,
-    /// How many terms of the manual's index are asked.
+    /// Ask this many terms of the manual's index.
     #[arg(long, default_value_t = 1000)]
     queries: usize,
-    /// The docent to measure; left out, this workspace's is built.
+    /// Measure this docent binary [default: build this workspace's].
     #[arg(long)]
     docent: Option<PathBuf>,
-    /// A folder with docs-mcp-server as it is published; left out, npm is asked for it.
+    /// Use this folder with the published docs-mcp-server [default: install it with npm].
     #[arg(long)]
     docs_mcp_server: Option<PathBuf>,
 }
@@ -68,24 +68,24 @@ pub(crate) struct Options {
 /// A part of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// From nothing, with nothing changed, and with one page changed.
+    /// A first sync, one with nothing changed, and one with one page changed.
     Sync,
-    /// The terms of the manual's index.
+    /// Questions: the terms of the manual's index.
     Queries,
     /// A sync of tens of thousands of pages.
     Large,
 }
 
-/// A program beside docent.
+/// A program to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Peer {
     /// A program around the search library.
     Tantivy,
-    /// A server of documentation.
+    /// A documentation server.
     DocsMcpServer,
 }
 
-/// A collection that is too large to be measured each time.
+/// A collection that is too large to measure each time.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Large {
@@ -166,7 +166,7 @@ impl Bench<'_> {
                 self.docs_mcp_server(&collection, &questions, [&mut sync, &mut asked])
             {
                 let reason = corpus::reason(&format!("{problem:#}"));
-                sync.describe(format!("{DOCS_MCP_SERVER} was left out: {reason}"));
+                sync.describe(format!("{DOCS_MCP_SERVER} was skipped: {reason}"));
             }
         }
         if self.options.only.contains(&Part::Sync) {
@@ -178,7 +178,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Also leaves everything in step, which questions need.
+    /// Measures syncs, and leaves everything up to date for the questions.
     fn sync(&self, collection: &Collection, section: &mut Section) -> Result<()> {
         let rounds = self.options.rounds.max(1);
         for round in 1..=rounds {
@@ -227,7 +227,7 @@ impl Bench<'_> {
         let peer = DocsMcpServer::install(self.workspace, given)?;
         let used = usage::run(&mut peer.index(&collection.pages)?)?;
         let mut server = peer.server()?;
-        // It succeeds with nothing to show where it passes all pages over, and then fails to answer.
+        // It reports success even if it skipped all pages, and then fails to answer.
         docs_mcp_server::ask(&mut server, "the first question opens the store")?;
         add(sync, "from nothing", DOCS_MCP_SERVER, [None; 2], used);
         if self.options.only.contains(&Part::Queries) {
@@ -256,7 +256,7 @@ impl Bench<'_> {
     }
 }
 
-/// Everything that one run used, with what its time and its memory have to reach.
+/// Adds the resources used by one run, with the targets for its time and memory.
 fn add(section: &mut Section, what: &str, subject: &str, aims: [Option<Aim>; 2], used: Used) {
     let [wall, peak] = aims;
     section.add(&format!("{what}, wall time (ms)"), subject, wall, milliseconds(used.wall));
@@ -264,7 +264,7 @@ fn add(section: &mut Section, what: &str, subject: &str, aims: [Option<Aim>; 2],
     section.add(&format!("{what}, peak RSS (MB)"), subject, peak, used.peak_mb);
 }
 
-/// Asks everything, one question at a time.
+/// Asks all questions, one at a time.
 fn measure(
     section: &mut Section,
     subject: &str,
@@ -288,7 +288,7 @@ fn measure(
     Ok(())
 }
 
-/// The pages that answer a question, best first.
+/// Asks a question and returns the pages found, best first.
 fn ask(server: &mut Server, question: &str) -> Result<Vec<String>> {
     pages(&server.call(TOOL, &json!({"query": question, "max_results": HITS}))?)
 }
@@ -310,7 +310,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn pages_are_read_from_the_results() {
+    fn pages_are_parsed_from_the_results() {
         let source = |source: &str| json!({"metadata": {"source": source}, "score": 0.9});
         let result =
             json!({"structuredContent": {"results": [source("a/b.html"), source("c.html")]}});

@@ -1,4 +1,4 @@
-//! A peer that somebody would write with a search library in an afternoon: benches/peers/tantivy.
+//! A peer that takes an afternoon to write with a search library: benches/peers/tantivy.
 
 use crate::{bench::peer::Built, workspace::Workspace};
 use anyhow::{Context, Result, bail};
@@ -8,11 +8,11 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
-/// The program, ready to run.
+/// The built program.
 #[derive(Debug)]
 pub(super) struct Tantivy {
     built: Built,
-    /// Where it keeps its index.
+    /// The folder of its index.
     index: PathBuf,
 }
 
@@ -25,14 +25,14 @@ impl Tantivy {
         &self.built.version
     }
 
-    /// An index of all pages, made anew.
+    /// Returns the command that builds an index of all pages from scratch.
     pub(super) fn index(&self, pages: &Path) -> Command {
         let mut command = Command::new(&self.built.program);
         command.arg("index").arg(pages).arg(&self.index);
         command
     }
 
-    /// A process that answers questions.
+    /// Starts a process that answers questions.
     pub(super) fn answering(&self) -> Result<Answering> {
         let mut command = Command::new(&self.built.program);
         command.arg("ask").arg(&self.index);
@@ -40,7 +40,7 @@ impl Tantivy {
     }
 }
 
-/// A process that answers each line with a line. Dropping it ends it.
+/// A process that answers each line with a line. Dropping it ends the process.
 #[derive(Debug)]
 pub(super) struct Answering {
     child: Child,
@@ -60,7 +60,7 @@ impl Answering {
         Ok(Self { child, input, output: BufReader::new(output) })
     }
 
-    /// The pages that answer a question, best first.
+    /// Asks a question and returns the pages found, best first.
     pub(super) fn ask(&mut self, question: &str) -> Result<Vec<String>> {
         let line = question.replace('\n', " ") + "\n";
         self.input.write_all(line.as_bytes()).context("writing to the child")?;
@@ -72,7 +72,7 @@ impl Answering {
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        // One that has ended already is what was wanted.
+        // It is fine if the process has already ended.
         self.child.kill().ok();
         self.child.wait().ok();
     }

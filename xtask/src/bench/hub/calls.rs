@@ -1,5 +1,5 @@
-//! What a gateway adds to a call: one call at a time, and many in flight, in front of an echo server that costs next to
-//! nothing itself.
+//! What a gateway adds to a call, one at a time and with many in flight, in front of an echo server whose own cost is
+//! negligible.
 
 use super::{
     Bench,
@@ -23,21 +23,21 @@ use std::{
 };
 
 const IN_FLIGHT: u32 = 16;
-/// Servers behind a gateway.
+/// Numbers of servers behind a gateway.
 const COUNTS: [(usize, &str); 2] = [(1, "one server"), (5, "five servers")];
 const WARM: Stretch = Stretch { time: Duration::from_secs(2), calls: 2000 };
-/// Allocators and garbage collectors settle before memory is read.
+/// Lets allocators and garbage collectors settle before memory is read.
 const SETTLE: Duration = Duration::from_millis(300);
-/// A gateway that takes longer for its turn hangs.
+/// A gateway that takes longer for its turn is stuck.
 const TURN_LIMIT: Duration = Duration::from_mins(2);
 const DIRECT: &str = "no gateway";
 const PEERS: &[&str] =
     &[Gateway::PypiMcpProxy.shown(), Gateway::NpmMcpProxy.shown(), Gateway::Fastmcp.shown()];
 
-/// What one turn found.
+/// The measurements of one turn.
 #[derive(Debug)]
 struct Turn {
-    /// How long each call took when there was one at a time.
+    /// The duration of each call, one at a time.
     times: Vec<Duration>,
     one: Load,
     many: Load,
@@ -45,14 +45,14 @@ struct Turn {
 }
 
 impl Turn {
-    /// Microseconds that so many of a hundred calls took at most.
+    /// Returns the percentile of the call durations, in microseconds.
     fn percentile(&self, share: usize) -> f64 {
         let times: Vec<f64> = self.times.iter().map(|time| time.as_secs_f64() * 1e6).collect();
         percentile(&times, share)
     }
 }
 
-/// Adds a section for each way in and each number of servers.
+/// Adds a section for each transport and number of servers.
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Section>> {
     let mut kinds = Vec::new();
     for (count, title) in COUNTS {
@@ -69,13 +69,13 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<Vec<Section>> {
     Ok(kinds.into_iter().map(|kind| kind.section).collect())
 }
 
-/// Calls over one way in, with one number of servers behind it.
+/// Calls over one transport to a gateway with one number of servers.
 struct Kind {
     title: String,
     front: Front,
     servers: Vec<Downstream>,
     section: Section,
-    /// Those that have failed once are not tried again.
+    /// Gateways that failed once and are not tried again.
     left: Vec<Gateway>,
 }
 
@@ -87,7 +87,7 @@ impl Kind {
         let mut left = Vec::new();
         for gateway in &bench.gateways {
             if !gateway.has(front) {
-                section.lack(gateway.shown(), "has no such way in before servers on pipes");
+                section.lack(gateway.shown(), "doesn't support this transport for stdio servers");
             } else if let Some(problem) = bench.problem(*gateway) {
                 section.lack(gateway.shown(), problem);
             } else {
@@ -156,13 +156,13 @@ impl Kind {
     }
 }
 
-/// What half of the calls and all but a hundredth of them take longer at most than half of the direct ones.
+/// Returns how much longer the p50 and the p99 are than the direct p50.
 fn added(turn: &Turn, direct: &Turn) -> (f64, f64) {
     let usual = direct.percentile(50);
     (turn.percentile(50) - usual, turn.percentile(99) - usual)
 }
 
-/// The echo server without a gateway.
+/// Measures the echo server without a gateway.
 fn directly(bench: &Bench<'_>) -> Result<Turn> {
     let [server] = Downstream::copies(&bench.echo, 1).try_into().ok().context("one server")?;
     let server: Downstream = server;
@@ -205,7 +205,7 @@ async fn over_http(endpoints: &[Endpoint], bench: &Bench<'_>) -> Result<Turn> {
     Ok(Turn { times, one, many, memory_mb: usage::resident_mb_without(without)? })
 }
 
-/// Calls on each connection in turn; how long each call took.
+/// Calls on each connection in turn; returns the duration of each call.
 async fn one_at_a_time(alone: &mut [Connection], stretch: Stretch) -> Result<Vec<Duration>> {
     let stretch = stretch.begin(1);
     let (mut times, mut calls) = (Vec::new(), 0);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_is_more_than_the_usual_direct_call() {
+    fn added_latency_is_relative_to_the_direct_median() {
         let direct = turn([10, 10, 12, 500, 9]);
         let (p50, p99) = added(&turn(101..=200), &direct);
         assert_eq!(format!("{p50:.0} {p99:.0}"), "141 190");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn aims_are_docents_alone() {
+    fn only_docent_has_targets() {
         let mut kind = Kind {
             title: String::new(),
             front: Front::Stdio,

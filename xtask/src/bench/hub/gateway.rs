@@ -1,5 +1,4 @@
-//! The gateways that are measured: how each is installed, how it is started in front of servers, and what it calls their
-//! tools.
+//! The measured gateways: how each is installed and started in front of servers, and how it names their tools.
 
 use super::place::Place;
 use crate::{
@@ -50,7 +49,7 @@ pub(super) enum Front {
 }
 
 impl Gateway {
-    /// As tables show it.
+    /// The name in tables.
     pub(super) const fn shown(self) -> &'static str {
         match self {
             Self::Docent => "docent",
@@ -60,16 +59,16 @@ impl Gateway {
         }
     }
 
-    /// The ways in that put it before servers on pipes.
+    /// Whether the gateway supports this transport for stdio servers.
     pub(super) const fn has(self, front: Front) -> bool {
         matches!((self, front), (Self::Docent | Self::Fastmcp, _) | (_, Front::Http))
     }
 
-    /// The names of the echo tools of these servers.
+    /// Returns the names of these servers' echo tools.
     pub(super) fn tools(self, servers: &[&str]) -> Vec<String> {
         match (self, servers) {
             (Self::Docent, _) => servers.iter().map(|name| format!("{name}__{ECHO}")).collect(),
-            // One server's tools keep their names.
+            // The tools of a single server keep their names.
             (Self::Fastmcp, [_, _, ..]) => {
                 servers.iter().map(|name| format!("{name}_{ECHO}")).collect()
             }
@@ -78,7 +77,7 @@ impl Gateway {
     }
 }
 
-/// A gateway that is ready to be started.
+/// An installed gateway.
 #[derive(Debug)]
 pub(super) struct Installed<'a> {
     pub(super) gateway: Gateway,
@@ -89,7 +88,7 @@ pub(super) struct Installed<'a> {
 }
 
 impl<'a> Installed<'a> {
-    /// Installs it.
+    /// Installs a gateway.
     pub(super) fn prepare(
         workspace: &Workspace,
         docent: &'a Docent,
@@ -109,24 +108,24 @@ impl<'a> Installed<'a> {
         Ok(Self { gateway, version, docent, program, script })
     }
 
-    /// The gateway on its standard input and output.
+    /// Returns the command that runs the gateway over stdio.
     pub(super) fn on_pipes(&self, place: &Place) -> Command {
         let mut command = match self.gateway {
             Gateway::Docent => return place.serve(self.docent),
             _ => self.command(place),
         };
-        // Only FastMCP has this form beside docent.
+        // Besides docent, only FastMCP supports stdio.
         command.arg("run").arg(place.mcp_json()).args(["--no-banner", "--log-level", "ERROR"]);
         command
     }
 
-    /// Starts the gateway over HTTP, as many of it as it takes; gives back where the tools are.
+    /// Starts the gateway over HTTP, in several processes if needed; returns the endpoints of the tools.
     pub(super) fn listen(&self, place: &Place) -> Result<(Vec<Background>, Vec<Endpoint>)> {
         let names: Vec<&str> = place.servers.iter().map(|server| server.name.as_str()).collect();
         let tools = self.gateway.tools(&names);
         let (mut running, mut endpoints) = (Vec::new(), Vec::new());
         if self.gateway == Gateway::NpmMcpProxy {
-            // It serves one server, so each has a process of its own.
+            // It serves one server, so each server needs a process.
             for server in &place.servers {
                 let port = free_port()?;
                 let mut command = self.command(place);
@@ -141,7 +140,7 @@ impl<'a> Installed<'a> {
         let mut command = self.on_port(place, port);
         running.push(Background::listening(&mut command, port, START_LIMIT)?);
         if self.gateway == Gateway::PypiMcpProxy {
-            // Each server has an address of its own.
+            // Each server has its own URL.
             endpoints.extend(names.iter().map(|name| Endpoint {
                 path: format!("/servers/{name}/mcp"),
                 ..Endpoint::at(port)
@@ -182,22 +181,22 @@ impl<'a> Installed<'a> {
     }
 }
 
-/// What a program calls its version, its interpreter or itself, and its script.
+/// A program's version, its executable or interpreter, and its arguments.
 pub(crate) type Program = (String, PathBuf, Vec<OsString>);
 
-/// A program that a pinned Python package brings.
+/// Installs a pinned Python package and finds its program.
 pub(super) fn python_program(workspace: &Workspace, pins: &str, program: &str) -> Result<Program> {
     let requirements = sources(workspace, "hub").join(format!("{pins}.txt"));
     let python =
         install::python_environment(workspace, &format!("bench-hub-python-{pins}"), &requirements)?;
     let version = pinned(&fs::read_to_string(&requirements)?, program)
-        .with_context(|| format!("{pins}.txt pins no {program}"))?;
+        .with_context(|| format!("{pins}.txt doesn't pin {program}"))?;
     let version = format!("{program} {version} on {}", answer(Command::new(&python).arg("-V"))?);
-    let script = python.parent().context("python lies nowhere")?.join(program);
+    let script = python.parent().context("python has no folder")?.join(program);
     Ok((version, script, Vec::new()))
 }
 
-/// A script of a package among those of a folder of pins.
+/// Installs a folder's pinned packages and finds the script of one.
 pub(super) fn node_program(
     workspace: &Workspace,
     pins: &str,
@@ -207,13 +206,13 @@ pub(super) fn node_program(
     node_script(&modules.join(package), script, node)
 }
 
-/// The protocol's own inspector.
+/// Installs the official MCP inspector.
 pub(crate) fn official_inspector(workspace: &Workspace) -> Result<Program> {
     let pin = ("@modelcontextprotocol/inspector", INSPECTOR_VERSION);
     lone_node_program(workspace, pin, "clients/launcher/build/index.js")
 }
 
-/// A script of a package whose dependencies differ from machine to machine, so that only itself is pinned.
+/// Installs a package whose dependencies differ by machine, so that only the package itself is pinned.
 fn lone_node_program(
     workspace: &Workspace,
     (package, version): (&str, &str),
@@ -234,7 +233,7 @@ fn node_script(folder: &Path, script: &str, node: PathBuf) -> Result<Program> {
     Ok((version, node, vec![folder.join(script).into()]))
 }
 
-/// The packages of a folder of pins, and the Node that runs them.
+/// Installs a folder's pinned packages; returns their folder and the Node that runs them.
 pub(super) fn node_modules(workspace: &Workspace, pins: &str) -> Result<(PathBuf, PathBuf)> {
     let node = install::node(workspace)?;
     let from = sources(workspace, "hub").join(pins);
@@ -242,7 +241,7 @@ pub(super) fn node_modules(workspace: &Workspace, pins: &str) -> Result<(PathBuf
     Ok((folder.join("node_modules"), node.program))
 }
 
-/// The program under the name that the kernel has for it.
+/// Resolves a program to the path that the kernel reports for it.
 pub(crate) fn real(program: &Path) -> Result<PathBuf> {
     fs::canonicalize(program).with_context(|| format!("looking for {}", program.display()))
 }

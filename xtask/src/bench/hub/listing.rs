@@ -1,4 +1,4 @@
-//! What a server lists: all pages of `tools/list`, and who of the servers behind it has tools there.
+//! Reads all pages of `tools/list` and waits until they contain the tools of all servers.
 
 use crate::bench::pipe::Server;
 use anyhow::{Context, Result, ensure};
@@ -8,11 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A list longer than this never ends.
+/// A list with more pages is treated as endless.
 const PAGES: usize = 1000;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Every tool that is listed.
+/// Lists all tools.
 pub(super) fn tools(server: &mut Server) -> Result<Vec<Value>> {
     let (mut all, mut params) = (Vec::new(), json!({}));
     for _ in 0..PAGES {
@@ -30,12 +30,12 @@ pub(super) fn tools(server: &mut Server) -> Result<Vec<Value>> {
     anyhow::bail!("tools/list has over {PAGES} pages")
 }
 
-/// The name of a tool.
+/// Returns the name of a tool.
 pub(super) fn name(tool: &Value) -> &str {
     tool["name"].as_str().unwrap_or_default()
 }
 
-/// Lists until the list is whole, for so long; gives back it and when it was answered first and last.
+/// Lists until the list is complete or the limit is reached; returns it and the times of the first and last answer.
 pub(super) fn until(
     server: &mut Server,
     limit: Duration,

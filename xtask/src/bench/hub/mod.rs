@@ -1,5 +1,5 @@
-//! `cargo xtask bench hub`: what it costs to reach other servers through docent, beside other gateways and other clients
-//! for a shell. Gateways take turns within a round, so that a busy moment of the machine falls on all of them.
+//! `cargo xtask bench hub`: what it costs to reach other servers through docent, compared with other gateways and other
+//! command-line clients. Gateways take turns within a round, so that a busy moment of the machine affects all of them.
 
 mod calls;
 pub(super) mod gateway;
@@ -29,16 +29,16 @@ const NOTE: &str = "the median of the samples and their range, a sample for each
     with a session each; npm mcp-proxy serves one server, so five are five processes of it; programs for a shell are\n  \
     measured from start to end as `wait4` counts them, which shows no peak below the benchmark's own (about 12 MB)";
 
-/// What to measure, and for how long.
+/// Options of `cargo xtask bench hub`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// How often each gateway has its turn.
+    /// Run each gateway this many times.
     #[arg(long, default_value_t = 3)]
     rounds: u32,
-    /// How long each load is measured.
+    /// Measure each load for this long.
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
-    /// The parts to measure.
+    /// Measure these parts.
     #[arg(
         long,
         value_enum,
@@ -46,7 +46,7 @@ pub(crate) struct Options {
         default_value = "calls,ready,shot,script,tokens"
     )]
     only: Vec<Part>,
-    /// The gateways to measure.
+    /// Measure these gateways.
     #[arg(
         long,
         value_enum,
@@ -54,7 +54,7 @@ pub(crate) struct Options {
         default_value = "docent,pypi-mcp-proxy,npm-mcp-proxy,fastmcp"
     )]
     gateways: Vec<Gateway>,
-    /// The docent to measure; left out, this workspace's is built.
+    /// Measure this docent binary [default: build this workspace's].
     #[arg(long)]
     docent: Option<PathBuf>,
 }
@@ -64,13 +64,13 @@ pub(crate) struct Options {
 enum Part {
     /// What a gateway adds to a call.
     Calls,
-    /// How soon it lists the tools of many servers.
+    /// The time until it lists the tools of many servers.
     Ready,
     /// One call from a shell.
     Shot,
     /// Code mode.
     Script,
-    /// What lists cost a model.
+    /// The tokens that tool lists cost a model.
     Tokens,
 }
 
@@ -78,12 +78,12 @@ enum Part {
 struct Bench<'a> {
     workspace: &'a Workspace,
     docent: &'a Docent,
-    /// The server behind every gateway.
+    /// The echo server behind every gateway.
     echo: PathBuf,
     rounds: u32,
     measured: Stretch,
     gateways: Vec<Gateway>,
-    /// Each gateway, or why it is not there.
+    /// Each gateway, or why it is unavailable.
     prepared: Vec<(Gateway, Result<Installed<'a>, String>)>,
     runtime: tokio::runtime::Runtime,
 }

@@ -1,4 +1,4 @@
-//! A user's home and project for one measurement: the servers behind a gateway, written the way each gateway reads them.
+//! A user's home and project for one measurement, with the server configuration of each gateway.
 
 use crate::docent::Docent;
 use anyhow::{Context, Result};
@@ -11,17 +11,17 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// How docent lists what the servers behind it have.
+/// How docent lists the tools of downstream servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exposure {
     /// Every tool.
     Direct,
-    /// Tools that find the others.
+    /// Only tools that discover the others.
     Discover,
 }
 
 impl Exposure {
-    /// As the configuration has it.
+    /// The configuration value.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Direct => "direct",
@@ -30,7 +30,7 @@ impl Exposure {
     }
 }
 
-/// A server behind a gateway.
+/// A downstream server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Downstream {
     pub(crate) name: String,
@@ -39,7 +39,7 @@ pub(crate) struct Downstream {
 }
 
 impl Downstream {
-    /// So many of a program that needs no arguments.
+    /// Creates this many servers of a program without arguments.
     pub(crate) fn copies(program: &Path, count: usize) -> Vec<Self> {
         let name = |number| format!("s{number}");
         (0..count)
@@ -51,7 +51,7 @@ impl Downstream {
             .collect()
     }
 
-    /// The server alone.
+    /// Returns the command that starts the server.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
@@ -65,7 +65,7 @@ impl Downstream {
     }
 }
 
-/// A folder with everything that a gateway is to know, and nothing of the user who measures. It is gone when dropped.
+/// A folder with a gateway's configuration and nothing of the real user's; deleted when dropped.
 #[derive(Debug)]
 pub(crate) struct Place {
     folder: TempDir,
@@ -78,7 +78,7 @@ impl Place {
         Self::open(servers, exposure, &[])
     }
 
-    /// The same where servers lie in folders that docent does not open to them by itself, as a user's cache.
+    /// Also opens folders that docent doesn't open to servers by default, such as a user's cache.
     pub(crate) fn open(
         servers: Vec<Downstream>,
         exposure: Exposure,
@@ -93,8 +93,8 @@ impl Place {
             "hub": {"exposure": exposure.word()},
             "policy": {"sandbox": {"read": folders}},
         }))?;
-        // `serve` is told where its file is. Commands without that option have it where a user's own lies; a home that
-        // `serve` has too would have it read both.
+        // `serve` gets the path of its file. Commands without that option read it from the user's home; with the same
+        // home, `serve` would read both files.
         let own = place.user().join(".config/docent");
         for folder in [&own, &place.home(), &place.root()] {
             fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
@@ -105,12 +105,12 @@ impl Place {
         Ok(place)
     }
 
-    /// What gateways other than docent read.
+    /// The configuration file of gateways other than docent.
     pub(crate) fn mcp_json(&self) -> PathBuf {
         self.folder.path().join("mcp.json")
     }
 
-    /// A home with nothing in it.
+    /// An empty home.
     pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
@@ -127,7 +127,7 @@ impl Place {
         self.folder.path().join("root")
     }
 
-    /// docent with its servers, on pipes unless more is said.
+    /// Returns the command that serves docent with its servers, over stdio by default.
     pub(crate) fn serve(&self, docent: &Docent) -> Command {
         let mut command = docent.of_user(&self.home(), &self.root());
         command.args(["serve", "--rate-limit", "0", "--root"]).arg(self.root());
@@ -135,7 +135,7 @@ impl Place {
         command
     }
 
-    /// docent as somebody types it who has configured the servers.
+    /// Returns a docent command as a user with configured servers would type it.
     pub(crate) fn typed(&self, docent: &Docent, arguments: &[&str]) -> Command {
         let mut command = docent.of_user(&self.user(), &self.root());
         command.args(arguments);

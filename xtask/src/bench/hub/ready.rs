@@ -1,4 +1,4 @@
-//! How soon a gateway in front of many servers answers `tools/list`, the first time and with what it has kept since.
+//! How soon a gateway in front of many servers answers `tools/list`, the first time and with its cache.
 
 use super::{
     Bench,
@@ -44,14 +44,14 @@ pub(super) fn measure(bench: &Bench<'_>) -> Section {
                 Ok(found) => add(&mut section, gateway.shown(), found),
                 Err(problem) => section.lack(gateway.shown(), &format!("{problem:#}")),
             }
-            // One that has failed is not tried again.
+            // A gateway that failed is not tried again.
             !section.lacks(gateway.shown())
         });
     }
     section
 }
 
-/// Milliseconds to the first list and to the whole one, for each run.
+/// Milliseconds to the first list and to the complete one, for each run.
 type Found = [(f64, f64); RUNS.len()];
 
 fn turn(bench: &Bench<'_>, gateway: &Installed<'_>) -> Result<Found> {
@@ -90,7 +90,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_list_is_whole_with_a_tool_of_each_server() {
+    fn a_complete_list_has_a_tool_of_each_server() {
         let mut tools: Vec<Value> =
             (1..SERVERS).map(|number| json!({"name": format!("s{number}__echo")})).collect();
         tools.push(json!({"name": "search_code"}));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_run_has_the_aim() {
+    fn the_second_run_has_the_target() {
         let mut section = Section::new("Ready", "docent");
         add(&mut section, "docent", [(40.0, 900.0), (20.0, 31.0)]);
         let text = section.to_string();

@@ -1,4 +1,4 @@
-//! Code mode: what an empty script costs, and a hundred calls in one script beside a hundred calls of the client's own.
+//! Code mode: the cost of an empty script, and of a hundred calls in one script compared with a hundred client calls.
 
 use super::{
     Bench,
@@ -16,7 +16,7 @@ use std::time::Instant;
 const DOCENT: &str = "docent";
 const TOOL: &str = "execute_mcp_code";
 const CALL: &str = "call_mcp_tool";
-/// Scripts of each kind in a round.
+/// Empty scripts per round.
 const EMPTY: usize = 20;
 const CALLS: usize = 100;
 const NOTHING: &str = "// nothing";
@@ -79,7 +79,7 @@ fn turn(server: &mut Server, section: &mut Section) -> Result<()> {
         run(server, NOTHING)?;
         add("an empty script, p50 (ms)", Some(Aim::AtMost(5.0)), began);
     }
-    // The server behind is started by the first call, which is not what is measured.
+    // The first call starts the downstream server, which is not measured.
     call(server, "warm")?;
     for (measure, code) in [
         ("a script with 100 calls in turn (ms)", IN_TURN),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn both_scripts_say_what_is_waited_for() {
+    fn both_scripts_print_the_expected_output() {
         for code in [IN_TURN, AT_ONCE] {
             assert!(code.contains(&CALLS.to_string()) && code.contains("\"seen \""), "{code}");
         }

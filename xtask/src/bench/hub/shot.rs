@@ -19,14 +19,14 @@ use serde_json::{Value, json};
 use std::{path::Path, process::Command, time::Duration};
 
 const LIMIT: Duration = Duration::from_mins(1);
-/// What the tool is to say; no program says it of itself.
+/// The text that the tool must return; no program prints it by itself.
 const SAID: &str = "one-shot-4711";
 const DOCENT: &str = Gateway::Docent.shown();
 const INSPECTOR: &str = "inspector --cli";
 const MCPORTER: &str = "mcporter";
 const FASTMCP: &str = "fastmcp call";
 
-/// Somebody's way to call a tool from a shell.
+/// A command-line client.
 struct Client {
     subject: &'static str,
     command: Box<dyn Fn() -> Command>,
@@ -38,12 +38,12 @@ pub(super) fn measure(bench: &Bench<'_>) -> Result<(Section, Vec<String>)> {
     let place = Place::new(Downstream::copies(&bench.echo, 1), Exposure::Direct)?;
     let mut section = Section::new("One call from a shell", DOCENT);
     section.describe(
-        "`docent call echo message=… -- SERVER`, as the others are told of the server; of a server by its name in the \
+        "`docent call echo message=… -- SERVER`, with the server's command like the others; with a server's name from the \
          user's configuration; and by the tool's name in the hub"
             .to_owned(),
     );
     let (mut clients, versions) = clients(bench, &place, &mut section);
-    // Each is asked once before: files come from the page cache, and the answer is read.
+    // Run each once unmeasured, to fill the page cache and check the answer.
     clients.retain(|client| match is_answered(&mut (client.command)()) {
         Ok(()) => true,
         Err(problem) => {
@@ -120,7 +120,7 @@ fn ours(bench: &Bench<'_>, place: &Place, message: &str) -> Vec<Client> {
     forms.into_iter().map(client).collect()
 }
 
-/// The same program, arguments, folder and environment, which is not inherited.
+/// Copies program, arguments, folder and environment; nothing is inherited.
 fn copy(command: &Command) -> Command {
     let mut copy = Command::new(command.get_program());
     copy.args(command.get_args()).env_clear();
@@ -139,7 +139,7 @@ fn inspector(server: &Path, message: &str) -> Vec<String> {
 
 fn mcporter(server: &Path, message: &str) -> Vec<String> {
     let server = server.display().to_string();
-    // It calls a tool by its server's name and its own.
+    // It names a tool by server and tool name.
     let tool = format!("s0.{ECHO}");
     vec![
         "call".into(),
@@ -155,7 +155,7 @@ fn mcporter(server: &Path, message: &str) -> Vec<String> {
 fn fastmcp(server: &Path, arguments: &Value) -> Vec<String> {
     let server = server.display().to_string();
     let json = arguments.to_string();
-    // It takes the first word that is not an option for a server, so that `key=value` is no way to name arguments here.
+    // It takes the first word that is not an option as a server, so arguments can't be given as `key=value`.
     let words = ["--target", ECHO, "--input-json"].map(str::to_owned);
     ["call".to_owned(), "--command".to_owned(), server]
         .into_iter()

@@ -1,5 +1,5 @@
-//! What the lists of five real servers cost a model in tokens: as the servers have them, through docent whole, and with
-//! the tools that find the others.
+//! The tokens that the tool lists of five real servers cost a model: directly, through docent in full, and with
+//! discovery tools.
 
 use super::{
     Bench,
@@ -29,7 +29,7 @@ const LIMIT: Duration = Duration::from_mins(2);
 const DIRECT: &str = "docent, direct";
 const DISCOVER: &str = "docent, discover";
 const SERVERS: &str = "the servers themselves";
-/// What `discover` lists in place of all the others.
+/// The tools that `discover` lists instead of all others.
 const FINDERS: [&str; 4] =
     ["list_mcp_capabilities", "describe_mcp", "call_mcp_tool", "execute_mcp_code"];
 const TOKENS: &str = "tokens of tools/list";
@@ -94,7 +94,7 @@ fn alone(server: &Downstream) -> Result<Vec<Value>> {
     listing::tools(&mut running)
 }
 
-/// What docent lists because of the servers.
+/// Lists the tools that docent adds for the servers.
 fn through(bench: &Bench<'_>, servers: &[Downstream], exposure: Exposure) -> Result<Vec<Value>> {
     let own = {
         let place = Place::new(Vec::new(), exposure)?;
@@ -122,7 +122,7 @@ fn through(bench: &Bench<'_>, servers: &[Downstream], exposure: Exposure) -> Res
     }
 }
 
-/// Leaves docent's own tools out, but not those that stand for the others.
+/// Removes docent's own tools, but not the discovery tools.
 fn without(tools: Vec<Value>, own: &BTreeSet<String>) -> Vec<Value> {
     let counts = |tool: &Value| {
         let name = listing::name(tool);
@@ -164,9 +164,9 @@ fn servers(workspace: &Workspace, work: &Path) -> Result<Vec<Downstream>> {
 
 /// How tokens are counted.
 enum Counter {
-    /// By a script around a tokenizer.
+    /// With a tokenizer script.
     Script { node: PathBuf, script: PathBuf },
-    /// Four bytes are a token, because there is no tokenizer.
+    /// Four bytes per token, because the tokenizer is unavailable.
     Bytes(String),
 }
 
@@ -174,7 +174,7 @@ impl Counter {
     fn install(workspace: &Workspace) -> Self {
         let install = || {
             let (modules, node) = node_modules(workspace, "tokenizer")?;
-            // Node looks for packages from where the script lies.
+            // Node looks for packages starting at the script's folder.
             let script = modules.with_file_name("count.mjs");
             fs::copy(sources(workspace, "hub").join("tokenizer/count.mjs"), &script)
                 .context("copying count.mjs")?;
@@ -186,7 +186,7 @@ impl Counter {
     fn shown(&self) -> String {
         match self {
             Self::Script { .. } => "gpt-tokenizer's o200k_base".to_owned(),
-            Self::Bytes(problem) => format!("four bytes for a token, because: {problem}"),
+            Self::Bytes(problem) => format!("four bytes per token, because: {problem}"),
         }
     }
 
@@ -197,7 +197,7 @@ impl Counter {
                 std::io::Write::write_all(&mut file, text.as_bytes())?;
                 let said = answer(Command::new(node).arg(script).arg(file.path()))?;
                 let count = said.parse::<u32>();
-                Ok(count.with_context(|| format!("count.mjs says {said:?}"))?.into())
+                Ok(count.with_context(|| format!("count.mjs printed {said:?}"))?.into())
             }
             Self::Bytes(_) => Ok((size(text)? / 4.0).ceil()),
         }
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_aim_is_a_share_of_the_whole() {
+    fn the_target_is_a_share_of_the_full_list() {
         let mut section = Section::new("Tokens", DIRECT);
         let counter = Counter::Bytes(String::new());
         let tools: Vec<Value> = (0..200).map(|number| json!({"name": number})).collect();

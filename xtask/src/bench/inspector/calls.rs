@@ -1,5 +1,5 @@
-//! What capture costs a call through `docent serve`: without the inspector, with it and capture off, on, and on with
-//! payloads. One server process for each state of each round, and the states in another order each round.
+//! What capture costs a call through `docent serve`: without the inspector, and with capture off, on, and on with
+//! payloads. Each level of each round has its own server process; the order of the levels changes each round.
 
 use crate::{
     bench::{
@@ -26,12 +26,12 @@ use std::{
 
 const START_LIMIT: Duration = Duration::from_mins(1);
 const IN_FLIGHT: u32 = 16;
-/// More than the ring holds, so that what is measured drops the oldest as well.
+/// More than the ring buffer's capacity, so that dropping the oldest is measured too.
 const WARM: Stretch = Stretch { time: Duration::from_secs(10), calls: 6000 };
-/// Capture that is off may cost this much of a call, for the page being there.
+/// With capture off, a call may cost this much because the page exists.
 const OFF_AT_MOST: f64 = 1.02;
 
-/// How much is recorded.
+/// What is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Without,
@@ -53,17 +53,17 @@ impl State {
     }
 }
 
-/// What the part needs.
+/// Everything this part needs.
 pub(super) struct Bench<'a> {
     pub(super) docent: &'a Docent,
-    /// The server behind docent.
+    /// The downstream server.
     pub(super) echo: PathBuf,
     pub(super) measured: Stretch,
 }
 
-/// What one turn found.
+/// The measurements of one turn.
 struct Turn {
-    /// Microseconds of each call when there was one at a time.
+    /// Microseconds of each call, one at a time.
     times: Vec<f64>,
     one: Load,
     many: Load,
@@ -71,7 +71,7 @@ struct Turn {
 }
 
 impl Bench<'_> {
-    /// The table.
+    /// Measures all levels and returns the table.
     pub(super) fn measure(&self, rounds: u32) -> Result<Section> {
         let mut section = Section::new("Calls", State::Without.shown());
         section.describe(
@@ -137,7 +137,7 @@ fn add(section: &mut Section, state: State, turn: &Turn) {
     section.add("RSS after load (MB)", subject, None, turn.memory_mb);
 }
 
-/// Tells docent what to record, by the address that it has logged.
+/// Sets the capture level through the inspector URL that docent has logged.
 fn capture(server: &Background, port: u16, state: State) -> Result<()> {
     let deadline = Instant::now() + START_LIMIT;
     let path = loop {
@@ -162,11 +162,11 @@ fn capture(server: &Background, port: u16, state: State) -> Result<()> {
     Ok(())
 }
 
-/// The path of the inspector in a log, with the slash at its end.
+/// Finds the inspector's path in a log, with the trailing slash.
 fn address(log: &str, port: u16) -> Option<String> {
     let (_, after) = log.split_once(&format!("127.0.0.1:{port}/inspector/"))?;
     let token: String = after.chars().take_while(char::is_ascii_alphanumeric).collect();
-    // The line may not have come whole yet.
+    // The line may not be complete yet.
     (after.len() > token.len()).then(|| format!("/inspector/{token}/"))
 }
 
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_is_in_the_log() {
+    fn the_url_is_in_the_log() {
         let check = |log: &str, expected: Option<&str>| {
             assert_eq!(address(log, 80).as_deref(), expected, "{log}");
         };
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn only_capture_that_is_off_has_an_aim() {
+    fn only_capture_off_has_a_target() {
         let mut section = Section::new("Calls", State::Without.shown());
         let load = |micros| Load::of(1, Duration::from_secs(1), Duration::from_micros(micros));
         for (state, micros) in State::ALL.into_iter().zip([100, 103, 110, 120]) {

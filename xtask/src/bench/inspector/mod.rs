@@ -1,5 +1,5 @@
-//! `cargo xtask bench inspector`: what the inspector's page costs to open and to keep, beside the official inspector, and
-//! what its capture costs each call. Subjects take turns within a round, so that a busy moment falls on all of them.
+//! `cargo xtask bench inspector`: what the inspector's page costs to open and keep open, compared with the official
+//! inspector, and what its capture costs each call. Subjects take turns, so that a busy moment affects all of them.
 
 mod calls;
 mod page;
@@ -21,22 +21,22 @@ const NOTE: &str = "the median of the samples and their range; × is the figure 
     are those of all processes of the inspector but server-everything and the browser; calls go over Streamable HTTP to an echo\n  \
     server on pipes behind `docent serve`; CPU is docent's own and that of its processes but the echo server, from /proc";
 
-/// What to measure, and for how long.
+/// Options of `cargo xtask bench inspector`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// How often each page is opened.
+    /// Open each page this many times.
     #[arg(long, default_value_t = 9)]
     openings: u32,
-    /// How often each state of capture has its turn.
+    /// Measure each capture level this many times.
     #[arg(long, default_value_t = 5)]
     rounds: u32,
-    /// How long each load is measured.
+    /// Measure each load for this long.
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// The parts to measure.
+    /// Measure these parts.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "page,calls")]
     only: Vec<Part>,
-    /// The docent to measure; left out, this workspace's is built.
+    /// Measure this docent binary [default: build this workspace's].
     #[arg(long)]
     docent: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Options {
 enum Part {
     /// Opening the page, its size and its memory.
     Page,
-    /// What a call costs with capture and without.
+    /// The cost of a call with and without capture.
     Calls,
 }
 

@@ -1,4 +1,4 @@
-//! The page in a browser: tests/inspector/measure.mjs opens it, and this reads what it found.
+//! Measures the page in a browser: runs tests/inspector/measure.mjs and parses its output.
 
 use crate::{
     bench::{
@@ -18,10 +18,10 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_mins(30);
 const OURS: &str = "docent inspect";
 const OFFICIAL: &str = "official inspector";
-/// The measure of the page's files together, and the most that they may come to.
+/// The label of the total size of the page's files, and its limit.
 const SIZE: (&str, f64) = ("files of the page (kB)", 200.0);
 
-/// What was measured, and what it was measured on.
+/// The measurements, and the versions measured.
 pub(super) struct Found {
     pub(super) sections: Vec<Section>,
     pub(super) versions: Vec<String>,
@@ -36,7 +36,7 @@ struct Sample {
     value: f64,
 }
 
-/// Opens both pages so many times.
+/// Opens both pages this many times.
 pub(super) fn measure(workspace: &Workspace, docent: &Docent, openings: u32) -> Result<Found> {
     let (page, chromium) = (Page::install(workspace)?, install::chromium()?);
     let mut versions = Vec::new();
@@ -61,7 +61,7 @@ pub(super) fn measure(workspace: &Workspace, docent: &Docent, openings: u32) -> 
     Ok(Found { sections, versions })
 }
 
-/// The lines `sample {…}` as tables, in the order in which they came.
+/// Parses the lines `sample {…}` into tables, in order of appearance.
 fn sections(text: &str) -> Result<Vec<Section>> {
     let mut found: Vec<(String, Section)> = Vec::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("sample ")) {

@@ -1,4 +1,4 @@
-//! Trees of any size with the same mix of files: a real one as often as needed, in numbered folders.
+//! Trees of any size with the same mix of files: copies of a real one in numbered folders.
 
 use anyhow::{Context, Result, ensure};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Every regular file below a folder but git's and docent's own, relative to it, in order of their paths.
+/// Lists the regular files below a folder except git's and docent's own, relative to it and sorted by path.
 pub(crate) fn files(tree: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![tree.to_owned()];
@@ -29,8 +29,7 @@ pub(crate) fn files(tree: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Fills a folder with this many files of a tree: whole copies, and of the last one a part in which every kind of file
-/// has its share.
+/// Fills a folder with this many files of a tree: complete copies, and a partial last copy with the same mix of files.
 pub(super) fn fill(folder: &Path, tree: &Path, files: &[PathBuf], count: usize) -> Result<()> {
     ensure!(!files.is_empty(), "{} has no files", tree.display());
     let mut left = count;
@@ -47,13 +46,13 @@ pub(super) fn fill(folder: &Path, tree: &Path, files: &[PathBuf], count: usize) 
     Ok(())
 }
 
-/// At most this many of them, evenly spread over all.
+/// Picks at most this many items, evenly spread over all.
 fn spread<T>(all: &[T], count: usize) -> impl Iterator<Item = &T> {
     let wanted = count.min(all.len());
     (0..wanted).filter_map(move |number| all.get(number * all.len() / wanted))
 }
 
-/// A hard link takes no room; where there can't be one, a copy does as well.
+/// Creates a hard link, which takes no space, or a copy if that fails.
 fn place(from: &Path, to: &Path) -> Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;

@@ -1,5 +1,5 @@
-//! `cargo xtask bench repo`: what an analysis costs, beside counting the same lines with tokei and beside parsing the
-//! same files with tree-sitter, and whether that grows with the number of files alone.
+//! `cargo xtask bench repo`: what an analysis costs, compared with counting the same lines with tokei and parsing the
+//! same files with tree-sitter, and whether the cost is linear in the number of files.
 
 pub(super) mod copies;
 pub(super) mod table;
@@ -33,26 +33,26 @@ const COMPILE_LIMIT: Duration = Duration::from_hours(1);
 const PARSE_LIMIT: Duration = Duration::from_mins(5);
 const TOKEI: &str = "tokei";
 const TREE_SITTER: &str = "tree-sitter";
-/// Against which size the others are judged: below it, the start of the process weighs too much.
+/// The size to which others are compared: below it, process startup weighs too much.
 const MIDDLE: &str = "10000 files";
 const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
-/// The largest tree takes minutes, and processor time hardly varies.
+/// Few rounds: the largest tree takes minutes, and CPU time hardly varies.
 const GROWTH_ROUNDS: u32 = 3;
 
 const NOTE: &str = "the median of the samples and their range; × is the figure divided by that of the one it names;\n  \
     CPU is user and system time of the whole process, and RSS its peak, as `wait4` counts them; every program\n  \
     ran once before it was measured, so that files come from the page cache, and programs take turns";
 
-/// What to measure, and how often.
+/// Options of `cargo xtask bench repo`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// How often each program has its turn.
+    /// Run each program this many times.
     #[arg(long, default_value_t = 5)]
     rounds: u32,
-    /// The parts to measure.
+    /// Measure these parts.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "large,deep,linear")]
     only: Vec<Part>,
-    /// The docent to measure; left out, this workspace's is built.
+    /// Measure this docent binary [default: build this workspace's].
     #[arg(long)]
     docent: Option<PathBuf>,
 }
@@ -60,9 +60,9 @@ pub(crate) struct Options {
 /// A part of the measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// Quick and standard on a large tree, beside tokei.
+    /// Quick and standard on a large tree, compared with tokei.
     Large,
-    /// Deep, beside parsing with tree-sitter.
+    /// Deep, compared with parsing with tree-sitter.
     Deep,
     /// All depths on trees of growing size.
     Linear,
@@ -115,11 +115,11 @@ struct Bench<'a> {
     rounds: u32,
 }
 
-/// A program that has its turns.
+/// A measured program.
 struct Contender {
     name: String,
     command: Command,
-    /// What its processor time and its memory have to reach.
+    /// The targets for its CPU time and its memory.
     aims: [Option<Aim>; 2],
 }
 
@@ -136,7 +136,7 @@ impl Bench<'_> {
             self.contender(&tree, Depth::Standard, [Some(Aim::TimesBaseAtMost(1.5)), memory]),
         ];
         self.take_turns(&mut contenders, &mut section)?;
-        // Its time is judged below, on a project of common size; here its memory is.
+        // Its time is judged below, on a project of common size; only its memory is judged here.
         let mut deep = self.contender(&tree, Depth::Deep, [None, memory]);
         eprint_step("once: docent deep");
         section.add_run(&deep.name, usage::run(&mut deep.command)?, deep.aims);
@@ -186,7 +186,7 @@ impl Bench<'_> {
         Ok(section)
     }
 
-    /// Every depth on a tree of this size.
+    /// Measures every depth on a tree of this size.
     fn grown(&self, folder: &Path, size: usize, section: &mut Section) -> Result<()> {
         let aim = (Some(&size) == SIZES.last()).then_some(Aim::TimesBaseAtMost(1.25));
         let count = f64::from(u32::try_from(size)?);
@@ -206,7 +206,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Lets each program run once unmeasured, and then all of them in turn.
+    /// Runs each program once unmeasured, and then all of them in turn.
     fn take_turns(&self, contenders: &mut [Contender], section: &mut Section) -> Result<()> {
         for round in 0..=self.rounds {
             for Contender { name, command, aims } in &mut *contenders {
@@ -230,7 +230,7 @@ impl Bench<'_> {
         corpus::tree(self.workspace, package)
     }
 
-    /// What both programs see: they are to do the same work.
+    /// Describes what both programs see, because they should do the same work.
     fn describe(&self, tree: &Path, tokei: &Tokei) -> Result<String> {
         let report = self.docent.report(tree, Depth::Quick)?;
         let languages = report["languages"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -246,7 +246,7 @@ impl Bench<'_> {
     }
 }
 
-/// The example of the suites that parses and does nothing else.
+/// Builds the example of the suites crate that only parses.
 pub(super) fn parser(workspace: &Workspace) -> Result<PathBuf> {
     eprint_step("building the parser");
     let mut build = workspace.cargo(["build", "--release", "-p", "docent-suites"]);

@@ -1,5 +1,5 @@
-//! Figures of programs that run to their end, their ratios and whether they reach what is asked of docent: one Markdown
-//! table for each tree, and JSON.
+//! Figures of programs that run to their end, their ratios, and whether docent reaches its targets: one Markdown table
+//! per tree, and JSON.
 
 use crate::bench::{
     table::{median, number, times},
@@ -8,20 +8,20 @@ use crate::bench::{
 use serde_json::{Value, json};
 use std::fmt;
 
-/// What docent is asked to reach.
+/// A target for docent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Aim {
     /// The figure itself.
     AtMost(f64),
     /// The figure divided by that of the base.
     TimesBaseAtMost(f64),
-    /// The figure divided by that of another subject, which is docent's own: a peer is to need so much more.
+    /// The figure divided by docent's: a peer must need this much more.
     TimesAtLeast(f64, &'static str),
     /// The figure divided by the largest of these subjects.
     TimesBestAtLeast(f64, &'static [&'static str]),
 }
 
-/// Characters of the reason why something was not measured.
+/// The maximum length of the reason why something was not measured, in characters.
 const REASON_LENGTH: usize = 300;
 
 #[derive(Debug)]
@@ -42,31 +42,31 @@ impl Row {
     }
 }
 
-/// What was measured on one tree.
+/// The measurements on one tree.
 #[derive(Debug)]
 pub(crate) struct Section {
     title: String,
-    /// What the others are divided by; nothing where each figure stands alone.
+    /// The subject that others are divided by; `None` if figures are not compared.
     base: Option<&'static str>,
     about: Vec<String>,
     rows: Vec<Row>,
-    /// Those that could not be measured, and why.
+    /// Subjects that could not be measured, and why.
     lacks: Vec<(String, String)>,
 }
 
 impl Section {
-    /// Of nothing yet.
+    /// Creates an empty one.
     pub(crate) fn new(title: impl Into<String>, base: &'static str) -> Self {
         Self { base: Some(base), ..Self::without_base(title) }
     }
 
-    /// One whose figures are not compared with each other.
+    /// Creates a section whose figures are not compared with each other.
     pub(crate) fn without_base(title: impl Into<String>) -> Self {
         let (about, rows, lacks) = Default::default();
         Self { title: title.into(), base: None, about, rows, lacks }
     }
 
-    /// A line above the table.
+    /// Adds a line above the table.
     pub(crate) fn describe(&mut self, text: String) {
         self.about.push(text);
     }
@@ -76,7 +76,7 @@ impl Section {
         self.rows.is_empty()
     }
 
-    /// One more sample of a figure. Rows of one measure stand together, in the order in which they came.
+    /// Adds a sample. Rows of one measure are adjacent, in order of insertion.
     pub(crate) fn add(&mut self, measure: &str, subject: &str, aim: Option<Aim>, sample: f64) {
         let same = |row: &&mut Row| row.measure == measure && row.subject == subject;
         if let Some(row) = self.rows.iter_mut().find(same) {
@@ -92,10 +92,10 @@ impl Section {
         self.rows.insert(after.map_or(self.rows.len(), |last| last + 1), row);
     }
 
-    /// A row for a subject that could not be measured; only its first reason is kept.
+    /// Adds a row for a subject that could not be measured; only its first reason is kept.
     pub(crate) fn lack(&mut self, subject: &str, reason: &str) {
         if !self.lacks(subject) {
-            // A table has one line for a row and bars between its columns.
+            // Line breaks and bars would break the Markdown table.
             let words: Vec<&str> = reason.split_whitespace().collect();
             let reason = words.join(" ").replace('|', "/");
             let reason: String = reason.chars().take(REASON_LENGTH).collect();
@@ -103,12 +103,12 @@ impl Section {
         }
     }
 
-    /// True for a subject that could not be measured.
+    /// Whether a subject could not be measured.
     pub(crate) fn lacks(&self, subject: &str) -> bool {
         self.lacks.iter().any(|(known, _)| known == subject)
     }
 
-    /// Everything that one run used, with what its processor time and its memory have to reach.
+    /// Adds the resources used by one run, with the targets for its CPU time and memory.
     pub(crate) fn add_run(&mut self, subject: &str, used: Used, aims: [Option<Aim>; 2]) {
         let [cpu, peak] = aims;
         self.add("CPU (ms)", subject, cpu, used.cpu.as_secs_f64() * 1e3);
@@ -130,7 +130,7 @@ impl Section {
         ratios.min_by(f64::total_cmp)
     }
 
-    /// The aim and whether the row reaches it; nothing where there is none, or where the base was not measured.
+    /// Returns the target and whether the row reaches it; `None` if there is none or the base was not measured.
     fn verdict(&self, row: &Row) -> Option<String> {
         let (text, met) = match row.aim? {
             Aim::AtMost(limit) => (format!("≤ {limit}"), median(&row.samples) <= limit),
@@ -194,33 +194,33 @@ impl fmt::Display for Section {
     }
 }
 
-/// Everything that one run found.
+/// The results of one run.
 #[derive(Debug)]
 pub(crate) struct Table {
     title: &'static str,
-    /// How the figures came about.
+    /// How the figures were made.
     note: &'static str,
     about: Vec<(&'static str, String)>,
     sections: Vec<Section>,
 }
 
 impl Table {
-    /// Of nothing yet.
+    /// Creates an empty one.
     pub(crate) fn new(title: &'static str, note: &'static str) -> Self {
         Self { title, note, about: Vec::new(), sections: Vec::new() }
     }
 
-    /// A line above all tables.
+    /// Adds a line above all tables.
     pub(crate) fn describe(&mut self, what: &'static str, text: String) {
         self.about.push((what, text));
     }
 
-    /// One more tree.
+    /// Adds a tree.
     pub(crate) fn push(&mut self, section: Section) {
         self.sections.push(section);
     }
 
-    /// The same as JSON, with every sample.
+    /// Returns the results as JSON, with every sample.
     pub(crate) fn json(&self) -> Value {
         let about: serde_json::Map<_, _> =
             self.about.iter().map(|(what, text)| ((*what).to_owned(), json!(text))).collect();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn measures_stand_together_and_are_compared_with_the_base() {
+    fn measures_are_adjacent_and_compared_with_the_base() {
         let mut section = Section::new("A tree", "tokei");
         for (sample, factor) in [(100.0, 1.0), (300.0, 2.0), (200.0, 1.6)] {
             section.add("CPU (ms)", "tokei", None, sample);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aim_without_its_base_is_not_judged() {
+    fn a_target_without_its_base_is_not_judged() {
         let mut section = Section::new("A tree", "tokei");
         section.add("CPU (ms)", "docent", Some(Aim::TimesBaseAtMost(1.5)), 1.0);
         check(&section, &["| CPU (ms) | docent | 1.0 | 1.0 – 1.0 | 1 |  |  |"]);
@@ -296,13 +296,13 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_may_have_to_need_more() {
+    fn a_target_may_require_a_peer_to_need_more() {
         let mut section = Section::new("A tree", "parser");
         for (subject, aim, sample) in [
             ("docent", None, 10.0),
             ("slow", Some(Aim::TimesAtLeast(4.0, "docent")), 50.0),
             ("fast", Some(Aim::TimesAtLeast(4.0, "docent")), 30.0),
-            ("alone", Some(Aim::TimesAtLeast(4.0, "nobody")), 30.0),
+            ("alone", Some(Aim::TimesAtLeast(4.0, "unknown")), 30.0),
         ] {
             section.add("CPU (ms)", subject, aim, sample);
         }
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn docent_may_have_to_be_faster_than_the_best() {
+    fn a_target_may_require_docent_to_beat_the_best() {
         let mut section = Section::new("Calls", "docent");
         let aim = |limit| Some(Aim::TimesBestAtLeast(limit, &["slow", "fast", "absent"]));
         section.add("calls", "docent", aim(10.0), 900.0);
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_has_a_row() {
+    fn a_missing_subject_has_a_row() {
         let mut section = Section::new("Calls", "docent");
         section.add("calls", "docent", None, 1.0);
         section.lack("peer", "it said:\n a|b");
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_base_there_is_no_column_for_it() {
+    fn without_a_base_there_is_no_base_column() {
         let mut section = Section::without_base("Calls");
         section.add("wall time (ms)", "docent", Some(Aim::AtMost(5.0)), 4.0);
         check(&section, &["| wall time (ms) | docent | 4.0 | 4.0 – 4.0 | 1 | ≤ 5: yes |"]);
