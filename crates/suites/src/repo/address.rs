@@ -1,22 +1,22 @@
-//! The addresses of whole reports: `repository://deep/path/in/the/root`.
+//! URIs of full reports: `repository://deep/path/in/the/root`.
 
 use super::report::Depth;
 use crate::files::{Place, Roots};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// Every address, as clients are told.
+/// URI template published to clients.
 pub(super) const TEMPLATE: &str = "repository://{depth}/{+path}";
 const SCHEME: &str = "repository://";
 
-/// What may stand in a path as it is.
+/// Characters that need no escaping in a path.
 const PLAIN: AsciiSet =
     NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// The words for depths, lightest first.
+/// Depth names, lightest first.
 pub(super) const DEPTHS: [(&str, Depth); 3] =
     [("quick", Depth::Quick), ("standard", Depth::Standard), ("deep", Depth::Deep)];
 
-/// The address of a folder's report. A folder of another root than the first one is told by its absolute path.
+/// Returns the URI of a folder's report. A folder outside the first root is given by its absolute path.
 pub(super) fn of(roots: &Roots, place: &Place, depth: Depth) -> String {
     let path = if place.root() == 0 {
         if place.is_top() { String::new() } else { place.relative().to_owned() }
@@ -27,7 +27,7 @@ pub(super) fn of(roots: &Roots, place: &Place, depth: Depth) -> String {
     format!("{SCHEME}{word}/{}", utf8_percent_encode(&path, &PLAIN))
 }
 
-/// Depth and path of an address; `None` where it is none of a report.
+/// Parses depth and path from a URI; `None` if it is not a report URI.
 pub(crate) fn parse(uri: &str) -> Option<(Depth, String)> {
     let (word, path) = uri.strip_prefix(SCHEME)?.split_once('/')?;
     let (_, depth) = DEPTHS.iter().find(|(known, _)| *known == word)?;

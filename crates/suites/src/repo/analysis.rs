@@ -1,4 +1,4 @@
-//! The work of `analyze_repository`, phase by phase. Runs off the async threads; looks at the clock in every loop.
+//! The phases of `analyze_repository`. Runs off the async threads; checks the deadline in every loop.
 
 use super::{
     coverage, drift, gaps,
@@ -20,26 +20,26 @@ use std::{
 };
 use tokei::LanguageType;
 
-/// Entries that are one step of progress.
+/// Number of entries per progress step.
 const STEP: u64 = 500;
-/// Files read between two steps of progress.
+/// Number of files read per progress step.
 const READ_STEP: u64 = 10;
-/// More of `.gitmodules` than this is not looked at.
+/// Bytes of `.gitmodules` that are read.
 const MODULES_BYTES: u64 = 64 << 10;
 const TASK_FILES: usize = 10;
 
-/// An analysis under way.
+/// An analysis in progress.
 pub(super) struct Analysis {
     tree: Tree,
-    /// What is known so far.
+    /// Results so far.
     pub(super) report: Report,
     parts: Parts,
     scan: Scan,
-    /// Files and folders that the walk has come by.
+    /// Files and folders that the walk has visited.
     entries: u64,
-    /// Steps of progress so far.
+    /// Completed progress steps.
     done: u64,
-    /// Steps in all, known once every name has been seen.
+    /// Total steps, known after the walk.
     total: Option<u64>,
 }
 
@@ -54,12 +54,12 @@ impl Analysis {
         Self { tree, report, parts, scan: Scan::default(), entries: 0, done: 0, total: None }
     }
 
-    /// Whether the call was cut short.
+    /// Whether the analysis was cut short.
     pub(super) fn is_partial(&self) -> bool {
         !self.report.missing.is_empty()
     }
 
-    /// First phase: names and sizes.
+    /// First phase: reads names and sizes.
     pub(super) fn walk(&mut self, context: &CallContext) -> Result<(), ToolError> {
         context.progress(0, None, format!("Walking {}", self.tree.top));
         let submodules = self.submodules();
@@ -93,16 +93,16 @@ impl Analysis {
         Ok(())
     }
 
-    /// Steps of progress after the walk: what is announced, each file that is read, and the conclusion.
+    /// Progress steps after the walk: announcements, each file to read, and the conclusion.
     fn steps_ahead(&self) -> u64 {
         let Parts { contents, links, history, drift, .. } = self.parts;
-        // Manifests and contents are announced each.
+        // Manifests and contents are each announced.
         let announced = [contents, contents, links, history, drift];
         let announced = announced.into_iter().map(u64::from).sum::<u64>();
         announced + if contents { self.readable_files() } else { 0 } + 1
     }
 
-    /// How many files are in a language that is known, and so are read.
+    /// Number of files in a known language, which will be read.
     fn readable_files(&self) -> u64 {
         self.tree.files().iter().filter(|file| file.language.is_some()).count() as u64
     }
@@ -127,7 +127,7 @@ impl Analysis {
 
     fn take_file(&mut self, path: &str, bytes: u64) {
         let mut language = languages::by_name(name_of(path));
-        // A program without an ending says in its first line who runs it.
+        // A script without a file extension names its interpreter in the first line.
         if language.is_none() && !name_of(path).trim_start_matches('.').contains('.') {
             let start = self.tree.head(path, languages::FIRST_LINE).unwrap_or_default();
             language = languages::by_first_line(&start);
@@ -135,7 +135,7 @@ impl Analysis {
         self.tree.add_file(path, bytes, language);
     }
 
-    /// Folders that hold other repositories, as git's own list has them.
+    /// Folders with submodules, as listed in `.gitmodules`.
     fn submodules(&self) -> Vec<String> {
         let listed = self.tree.head(".gitmodules", MODULES_BYTES).unwrap_or_default();
         let listed = String::from_utf8_lossy(&listed);
@@ -146,7 +146,7 @@ impl Analysis {
         paths.filter(|path| !path.is_empty()).collect()
     }
 
-    /// Second phase: manifests, commands and the licence.
+    /// Second phase: reads manifests, commands and the license.
     pub(super) fn read_manifests(&mut self, context: &CallContext) -> Result<(), ToolError> {
         if !self.parts.contents || !self.may_go_on(context, "dependencies and commands")? {
             return Ok(());
@@ -154,7 +154,7 @@ impl Analysis {
         self.announce(context, "Reading manifests");
         let halt = || context.stop().is_some();
         let packages = manifests::read(&self.tree, &halt);
-        // A name alone takes settings of tools for manifests; their contents tell.
+        // By name alone, tool settings look like manifests; the contents decide.
         if packages.manifests.len() < manifests::MANIFESTS {
             self.report.manifest_count = packages.manifests.len() as u64;
         }
@@ -172,7 +172,7 @@ impl Analysis {
         self.may_go_on(context, "the rest of the dependencies and commands").map(drop)
     }
 
-    /// Third phase: the contents of every file whose language is known.
+    /// Third phase: reads every file in a known language.
     pub(super) fn read_contents(&mut self, context: &CallContext) -> Result<(), ToolError> {
         if !self.parts.contents || !self.may_go_on(context, "lines and documents")? {
             return Ok(());
@@ -186,7 +186,7 @@ impl Analysis {
             if !done.is_multiple_of(READ_STEP) {
                 return;
             }
-            // Several threads count; whoever listens hears the counts in order.
+            // Several threads count; progress is reported in increasing order.
             let mut reported = reported.lock().unwrap_or_else(PoisonError::into_inner);
             if done > *reported {
                 *reported = done;
@@ -215,7 +215,8 @@ impl Analysis {
         Ok(())
     }
 
-    /// Compiled messages end in `.mo`, as Modelica does: thousands of them are one problem, and no language.
+    /// Compiled messages end in `.mo` like Modelica files: thousands of them are reported as one problem and no
+    /// language.
     fn leave_out_binary(&mut self, files: &[(Box<str>, LanguageType)]) {
         if files.is_empty() {
             return;
@@ -237,7 +238,7 @@ impl Analysis {
         }
     }
 
-    /// Fourth phase: what shows only when files are held against each other and against the past.
+    /// Fourth phase: compares files with each other and with their history.
     pub(super) fn compare(&mut self, context: &CallContext) -> Result<(), ToolError> {
         self.sum_up();
         let halt = || context.stop().is_some();
@@ -285,7 +286,7 @@ impl Analysis {
         self.report.drift = Some(drift::find(&today, &self.scan.documents, halt));
     }
 
-    /// What needs no comparison: open tasks, and how much is documented.
+    /// Summarizes what needs no comparison: open tasks and doc coverage.
     fn sum_up(&mut self) {
         if self.parts.redundancy {
             self.sum_up_tasks();
@@ -314,7 +315,7 @@ impl Analysis {
         self.report.coverage = Some(sums.finish(programs.map(|one| one.name.clone())));
     }
 
-    /// Last phase: what follows from it all.
+    /// Last phase: derives gaps and next steps.
     pub(super) fn conclude(&mut self, context: &CallContext) {
         if self.report.complete {
             self.report.gaps = gaps::find(&self.report);
@@ -326,7 +327,7 @@ impl Analysis {
         if self.is_partial() {
             context.progress(self.done, self.total, "Stopped at the deadline");
         } else {
-            // All steps count as done, also those for which there was nothing to do.
+            // All steps count as done, including those with nothing to do.
             let total = self.total.unwrap_or(self.done);
             context.progress(total, Some(total), "Analysis complete");
         }
@@ -338,13 +339,13 @@ impl Analysis {
         }
     }
 
-    /// Tells what is done next, as one step.
+    /// Reports the next action as one progress step.
     fn announce(&mut self, context: &CallContext, message: &str) {
         self.done += 1;
         context.progress(self.done, self.total, message);
     }
 
-    /// Counts one entry of the walk. Some hundreds are one step of progress, because reading a file takes so much longer.
+    /// Counts one walk entry. Hundreds make one progress step, because reading a file takes much longer.
     fn count_entry(&mut self, context: &CallContext) {
         self.entries += 1;
         if self.entries.is_multiple_of(STEP) {
@@ -352,7 +353,7 @@ impl Analysis {
         }
     }
 
-    /// Whether there is time; where not, notes what the answer lacks for it.
+    /// Returns whether there is time left; if not, records what is missing.
     fn may_go_on(&mut self, context: &CallContext, lacking: &str) -> Result<bool, ToolError> {
         match context.stop() {
             None => Ok(true),
@@ -365,7 +366,7 @@ impl Analysis {
     }
 }
 
-/// What is wrong with a symbolic link; `None` for one that leads to something inside the root.
+/// Describes a problem with a symbolic link; `None` if its target is inside the root.
 fn astray(roots: &Roots, link: &Place) -> Option<String> {
     match roots.resolve(&roots.absolute(link).to_string_lossy()) {
         Ok(target) if link.below(&target).is_some() => {

@@ -1,4 +1,4 @@
-//! How much of what is public is documented, by language and by folder.
+//! Documentation coverage of public symbols, by language and folder.
 
 use super::{
     facts::Symbol,
@@ -9,12 +9,12 @@ use super::{
 use crate::code::Language;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Folders are told apart down to this level.
+/// Deepest folder level in the report.
 const LEVELS: usize = 3;
 const FOLDERS: usize = 200;
 const UNDOCUMENTED: usize = 500;
 
-/// Folders whose symbols are public by the language alone: nobody outside uses them.
+/// Folders whose public symbols are not meant for users.
 const NOT_OFFERED: [&str; 12] = [
     "examples",
     "example",
@@ -30,7 +30,7 @@ const NOT_OFFERED: [&str; 12] = [
     "node_modules",
 ];
 
-/// Sums up the public symbols of every file that was read.
+/// Sums up the public symbols of all files.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     languages: BTreeMap<&'static str, (u64, u64)>,
@@ -39,7 +39,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Takes in the symbols of one file.
+    /// Adds the symbols of one file.
     pub(super) fn take(&mut self, path: &str, symbols: &[Symbol]) {
         let Some(language) = Language::of(path) else { return };
         if language.is_outline() || symbols.is_empty() || !is_offered(path, language) {
@@ -68,7 +68,7 @@ impl Sums {
         add(self.folders.entry(shortened(folder_of(path))).or_default());
     }
 
-    /// The figures. `others` are the programming languages of the project, read or not.
+    /// Returns the totals. `others` are the programming languages of the project, parsed or not.
     pub(super) fn finish(mut self, others: impl Iterator<Item = String>) -> Coverage {
         let covered = |name: String, (public, documented): (u64, u64)| Covered {
             name,
@@ -103,40 +103,40 @@ impl Sums {
     }
 }
 
-/// Whether the syntax of a language is read; the counting of lines calls some of them otherwise.
+/// Whether a language is parsed; the line counter uses other names for some languages.
 fn is_read(name: &str, read: &BTreeSet<&str>) -> bool {
     read.contains(name) || ["JSX", "TSX", "C Header", "C++ Header", "BASH", "Shell"].contains(&name)
 }
 
-/// Languages whose definitions are for others to use: a key of a data file needs no comment.
+/// Languages whose definitions are meant for use by others: a key of a data file needs no comment.
 fn full_languages() -> impl Iterator<Item = Language> {
     Language::ALL.iter().copied().filter(|one| !one.is_outline())
 }
 
-/// Whether others may use what a file declares.
+/// Whether the symbols in a file are meant for users.
 fn is_offered(path: &str, language: Language) -> bool {
     let mut parts = path.split('/');
     let private = |part: &str| {
         let stem = part.split('.').next().unwrap_or(part);
-        // One underscore says that a module is not for others; `__init__` speaks for its package.
+        // An underscore marks a module as private; `__init__` represents its package.
         language == Language::Python && stem.starts_with('_') && !stem.starts_with("__")
     };
     !is_test(path) && !parts.any(|part| NOT_OFFERED.contains(&part) || private(part))
 }
 
-/// Methods that a language calls by itself are known by their names.
+/// Methods that the language itself calls need no docs.
 fn wants_documentation(symbol: &Symbol, language: Language) -> bool {
     let name = symbol.name.rsplit(['.', ':']).next().unwrap_or(&symbol.name);
     match language {
         Language::Python => !(name.starts_with("__") && name.ends_with("__")),
         Language::Rust => symbol.kind != "module",
-        // Both have names that mean something else: `constructor` is one in scripts alone.
+        // Both names can mean something else: `constructor` is special in scripts only.
         Language::Go | Language::Java => true,
         _ => name != "constructor",
     }
 }
 
-/// Types before functions, functions before their parts.
+/// Sorts types before functions, and functions before their parts.
 fn rank(kind: &str) -> u8 {
     match kind {
         "trait" | "interface" | "class" | "struct" | "enum" | "type" => 0,

@@ -1,6 +1,6 @@
-//! What one file tells, kept small: thousands of these are in memory at once. Filled in by `documents` and `syntax`.
+//! Facts of one file, kept small: thousands of these are in memory at once. Filled in by `documents` and `syntax`.
 
-/// What a document is written in.
+/// Format of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Format {
     /// Markdown and MDX.
@@ -11,78 +11,78 @@ pub(super) enum Format {
     Restructured,
     /// `AsciiDoc`.
     AsciiDoc,
-    /// Text without marks.
+    /// Plain text.
     Text,
 }
 
-/// What one document tells.
+/// Facts of one document.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DocumentFacts {
-    /// Inside the analysed folder.
+    /// Path relative to the analyzed folder.
     pub(super) path: Box<str>,
-    /// What it is written in.
+    /// Format of the document.
     pub(super) format: Format,
     /// Its first heading, or the title of its front matter or head.
     pub(super) title: Option<Box<str>>,
-    /// In their order.
+    /// Headings in document order.
     pub(super) headings: Vec<Heading>,
-    /// Everything that a fragment may name, as hashes by [`anchor_key`]: slugs of headings, `id`, `name`.
+    /// Anchors as hashes by [`anchor_key`]: slugs of headings, `id`, `name`.
     pub(super) anchors: Vec<u64>,
-    /// Links and pictures, in their order; a target that is linked twice in one document is kept once.
+    /// Links and images in document order; each target is kept once.
     pub(super) links: Vec<Link>,
-    /// What stands as code in running text, and lines of code blocks that look like commands.
+    /// Inline code, and lines of code blocks that look like commands.
     pub(super) mentions: Vec<Mention>,
-    /// Blocks of code.
+    /// Code blocks.
     pub(super) code_blocks: Vec<CodeBlock>,
-    /// Words of prose.
+    /// Number of words of prose.
     pub(super) words: u64,
-    /// Hashes of runs of eight words of prose, sorted, each once; thinned out evenly (by value) where there are many.
+    /// Hashes of eight-word shingles, sorted and deduplicated; sampled evenly by value in long documents.
     pub(super) shingles: Vec<u64>,
 }
 
 /// A heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Heading {
-    /// From 1, the outermost.
+    /// Level from 1, the outermost.
     pub(super) level: u8,
-    /// Without marks.
+    /// Text without markup.
     pub(super) text: Box<str>,
-    /// From 1.
+    /// Line number from 1.
     pub(super) line: u32,
 }
 
-/// A link or a picture.
+/// A link or image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Link {
-    /// From 1.
+    /// Line number from 1.
     pub(super) line: u32,
-    /// As written.
+    /// Text as written.
     pub(super) target: Box<str>,
-    /// Whether it is shown in its place: a picture, a script, a style sheet.
+    /// Whether it is embedded: an image, a script, a style sheet.
     pub(super) image: bool,
 }
 
-/// Something that a document names as code.
+/// Something that a document mentions as code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mention {
-    /// From 1.
+    /// Line number from 1.
     pub(super) line: u32,
-    /// As written.
+    /// Text as written.
     pub(super) text: Box<str>,
-    /// Whether it is a line of a block of commands (`sh`, `console` …, without its prompt), and not code in running text.
+    /// Whether it is a line of a command block (`sh`, `console` …, without its prompt), not inline code.
     pub(super) command: bool,
 }
 
-/// A block of code.
+/// A code block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CodeBlock {
-    /// From 1.
+    /// Line number from 1.
     pub(super) line: u32,
-    /// As written, the first word of it.
+    /// First word of the info string, as written.
     pub(super) language: Option<Box<str>>,
 }
 
-/// How anchors are kept and looked up: case and percent-encoding make no difference.
+/// Hashes an anchor for storage and lookup; ignores case and percent-encoding.
 pub(super) fn anchor_key(anchor: &str) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
@@ -91,23 +91,23 @@ pub(super) fn anchor_key(anchor: &str) -> u64 {
     hasher.finish()
 }
 
-/// What the syntax tree of one file tells.
+/// Facts from the syntax tree of one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SyntaxFacts {
-    /// Public symbols, in their order.
+    /// Public symbols, in source order.
     pub(super) symbols: Vec<Symbol>,
-    /// Decisions in the whole file, and one for each function.
+    /// Decisions in the whole file, plus one per function.
     pub(super) complexity: u32,
 }
 
 /// A public symbol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Symbol {
-    /// With what it lies in.
+    /// Qualified name.
     pub(super) name: Box<str>,
     /// `function`, `struct` …
     pub(super) kind: &'static str,
-    /// From 1.
+    /// Line number from 1.
     pub(super) line: u32,
     /// Whether it has a doc comment.
     pub(super) documented: bool,

@@ -1,9 +1,9 @@
-//! What a heading is called in a fragment: the slugs that renderers make of it. Knows no format and no file.
+//! Fragment names of headings: the slugs that renderers generate. Knows no format and no file.
 
 use crate::repo::facts::anchor_key;
 use std::collections::HashMap;
 
-/// Letters with marks, by the plain letter that renderers for ASCII turn them into.
+/// Accented letters, with the plain letter that ASCII renderers use.
 const PLAIN: [(&str, char); 20] = [
     ("àáâãäåāăą", 'a'),
     ("çćĉċč", 'c'),
@@ -27,7 +27,7 @@ const PLAIN: [(&str, char); 20] = [
     ("\u{a0}\u{2007}\u{202f}", ' '),
 ];
 
-/// Slugs that have been given out in one document.
+/// Slugs already used in one document.
 #[derive(Debug, Default)]
 pub(super) struct Slugs {
     given: HashMap<String, u32>,
@@ -35,7 +35,7 @@ pub(super) struct Slugs {
 }
 
 impl Slugs {
-    /// Adds every name that a renderer of Markdown may give to a heading.
+    /// Adds every slug that a Markdown renderer may generate for a heading.
     pub(super) fn markdown(&mut self, heading: &str, anchors: &mut Vec<u64>) {
         let lower = heading.to_lowercase();
         let mut names = vec![github(&lower)];
@@ -57,7 +57,7 @@ impl Slugs {
                 trimmed.replace(' ', "-"),
             ]);
         }
-        // `E0308: mismatched types` is known by its number.
+        // `E0308: mismatched types` is addressed by its number.
         if let Some((number, _)) = lower.split_once(": ")
             && number.contains(|c: char| c.is_ascii_digit())
             && !number.contains(' ')
@@ -70,14 +70,14 @@ impl Slugs {
         self.give(names, anchors);
     }
 
-    /// Adds the name that docutils gives to a title.
+    /// Adds the slug that docutils generates for a title.
     pub(super) fn restructured(&mut self, heading: &str, anchors: &mut Vec<u64>) {
         let lower = heading.to_lowercase();
         let name = dashed(&plain(&lower));
         self.give(vec![from_first_letter(&name).to_owned(), github(&lower)], anchors);
     }
 
-    /// Adds the names that Asciidoctor and Antora give to a title.
+    /// Adds the slugs that Asciidoctor and Antora generate for a title.
     pub(super) fn asciidoc(&mut self, heading: &str, anchors: &mut Vec<u64>) {
         let lower = heading.to_lowercase();
         let kept: String = lower
@@ -91,13 +91,13 @@ impl Slugs {
         self.give(vec![format!("_{}", joined('_')), joined('_'), joined('-')], anchors);
     }
 
-    /// Counts how often each name was given: the second `a` is `a-1`, or `a_1`, or `a_2`.
+    /// Counts how often each slug was used: the second `a` is `a-1`, or `a_1`, or `a_2`.
     fn give(&mut self, mut names: Vec<String>, anchors: &mut Vec<u64>) {
         names.sort_unstable();
         names.dedup();
         for name in names {
             if name.is_empty() {
-                // Where nothing is left of a heading, Python-Markdown counts.
+                // If nothing is left of a heading, Python-Markdown uses a counter.
                 self.nameless += 1;
                 anchors.push(anchor_key(&format!("_{}", self.nameless)));
                 continue;
@@ -119,12 +119,12 @@ impl Slugs {
     }
 }
 
-/// The name that GitHub gives to a heading, for readers.
+/// Returns the slug that GitHub generates for a heading.
 pub(in crate::repo) fn slug(heading: &str) -> String {
     github(heading.trim().to_lowercase().as_str())
 }
 
-/// Punctuation dropped, each space a hyphen.
+/// Drops punctuation and turns each space into a hyphen.
 fn github(lower: &str) -> String {
     lower
         .chars()
@@ -136,18 +136,18 @@ fn github(lower: &str) -> String {
         .collect()
 }
 
-/// Marks that change the letter before them; the standard library names only some of them letters.
+/// Combining marks; the standard library classifies only some of them as letters.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{94d}' | '\u{9cd}' | '\u{e31}' | '\u{e34}'..='\u{e3a}'
         | '\u{e47}'..='\u{e4e}' | '\u{3099}' | '\u{309a}' | '\u{fe0f}')
 }
 
-/// Runs of hyphens made one, as GitLab does.
+/// Collapses runs of hyphens, as GitLab does.
 fn collapsed(slug: &str) -> String {
     slug.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// In ASCII alone, runs of hyphens and spaces made one hyphen, at the ends as well, as Python-Markdown does.
+/// Keeps ASCII only and collapses hyphens and spaces, also at the ends, as Python-Markdown does.
 fn python(lower: &str) -> String {
     let kept =
         plain(lower).replace(|c: char| !c.is_ascii_alphanumeric() && !"_- \t".contains(c), "");
@@ -160,24 +160,24 @@ fn python(lower: &str) -> String {
     slug
 }
 
-/// Every run of anything but letters and digits made one hyphen, as `VitePress`, docutils and Hugo do.
+/// Turns every run of other characters than letters and digits into one hyphen, as `VitePress`, docutils and Hugo do.
 fn dashed(lower: &str) -> String {
     let parts = lower.split(|c: char| !c.is_alphanumeric() && !is_mark(c));
     parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
-/// Full stops kept.
+/// Keeps periods.
 fn pandoc(lower: &str) -> String {
     let kept = lower.chars().filter(|c| c.is_alphanumeric() || "_-. ".contains(*c));
     collapsed(&kept.map(|c| if c == ' ' { '-' } else { c }).collect::<String>())
 }
 
-/// Kramdown and Pandoc drop what stands before the first letter.
+/// Drops everything before the first letter, as Kramdown and Pandoc do.
 fn from_first_letter(slug: &str) -> &str {
     slug.trim_start_matches(|c: char| !c.is_alphabetic())
 }
 
-/// In ASCII alone: letters without their marks, the rest dropped.
+/// Keeps ASCII only: removes accents and drops everything else.
 fn plain(lower: &str) -> String {
     let letter = |c: char| match c {
         _ if c.is_ascii() => Some(c),

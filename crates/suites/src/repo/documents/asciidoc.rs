@@ -2,10 +2,10 @@
 
 use super::draft::Draft;
 
-/// Lines of this kind open and close a block that holds no marks.
+/// Fences of blocks without markup.
 const FENCES: [&str; 5] = ["----", "....", "++++", "////", "```"];
 
-/// Longer lines are data.
+/// Longer lines are treated as data.
 const LONGEST_LINE: usize = 10_000;
 
 /// Reads a document.
@@ -30,9 +30,9 @@ pub(super) fn read(draft: &mut Draft, text: &str) {
 
 struct Reader<'d> {
     draft: &'d mut Draft,
-    /// The folder of pictures.
+    /// Image folder.
     images: String,
-    /// What the block that comes next is written in.
+    /// Language of the next block.
     language: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl Reader<'_> {
         self.includes(block, number + 1);
     }
 
-    /// Files that a block of code shows.
+    /// Files included in a code block.
     fn includes(&mut self, block: &str, first: u32) {
         for (number, line) in (first..).zip(block.lines()) {
             if let Some(path) = macro_of(line, "include::") {
@@ -90,7 +90,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands in brackets before a block: its anchor, its language.
+    /// Reads block attributes in brackets: anchor and language.
     fn attributes(&mut self, line: &str) {
         if let Some(anchor) = line.strip_prefix("[[").and_then(|line| line.strip_suffix("]]")) {
             return self.draft.anchor(anchor.split(',').next().unwrap_or_default());
@@ -118,7 +118,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Macros and code in running text.
+    /// Reads inline macros and code.
     fn inline(&mut self, line: &str, number: u32) {
         if line.len() > LONGEST_LINE {
             return self.draft.text(line);
@@ -168,7 +168,7 @@ impl Reader<'_> {
         self.draft.gap();
     }
 
-    /// A reference: to a file where it names one, else to a page by its name, or to an anchor of this document.
+    /// Reads a cross-reference: to a file, a page by name, or an anchor of this document.
     fn xref(&mut self, target: &str, number: u32) {
         let path = target.split('#').next().unwrap_or_default();
         if path.contains([':', '@', '$']) {
@@ -181,7 +181,7 @@ impl Reader<'_> {
     }
 }
 
-/// The fence that a line opens a block with.
+/// Returns the fence if a line opens a block.
 fn fence_of(line: &str) -> Option<&str> {
     if line.starts_with("```") {
         return Some("```");
@@ -192,7 +192,7 @@ fn fence_of(line: &str) -> Option<&str> {
     is_fence.then_some(line)
 }
 
-/// Whether brackets fill a line: they tell of the block that comes next.
+/// Whether a line is a block attribute list.
 fn is_attributes(line: &str) -> bool {
     let inside = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
     inside.is_some_and(|inside| {
@@ -212,18 +212,18 @@ fn title_of(line: &str) -> Option<(u8, &str)> {
         .filter(|(_, title)| !title.is_empty())
 }
 
-/// A title without quotation marks and anchors.
+/// Strips quotation marks and anchors from a title.
 fn without_marks(title: &str) -> String {
     let title = title.rsplit_once("]]").map_or(title, |(_, title)| title);
     title.replace(['`', '*'], "").trim().to_owned()
 }
 
-/// The target of a macro that fills a line.
+/// Returns the target of a block macro.
 fn macro_of<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     line.trim_start().strip_prefix(name)?.split_once('[').map(|(target, _)| target)
 }
 
-/// The targets of a macro in running text.
+/// Returns the targets of an inline macro.
 fn macros_of<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = &'a str> {
     line.match_indices(name).filter_map(move |(at, _)| {
         let (before, after) = line.split_at_checked(at)?;

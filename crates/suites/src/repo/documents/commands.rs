@@ -1,8 +1,8 @@
-//! Commands in blocks of code: which lines a reader would type.
+//! Commands in code blocks: the lines that a reader would type.
 
-/// Languages whose every line is a command, unless some lines have a prompt.
+/// Languages in which every line is a command, unless some lines have a prompt.
 const SCRIPTS: [&str; 5] = ["sh", "bash", "shell", "zsh", "fish"];
-/// Languages in which only lines with a prompt are commands; the others are what a program printed.
+/// Languages in which only lines with a prompt are commands; the others are output.
 const SESSIONS: [&str; 12] = [
     "console",
     "terminal",
@@ -18,16 +18,16 @@ const SESSIONS: [&str; 12] = [
     "",
 ];
 const PROMPTS: [&str; 4] = ["$ ", "% ", "❯ ", "➜ "];
-/// Longer commands are scripts.
+/// Longer commands are treated as scripts.
 const LONGEST: usize = 300;
 
-/// Whether lines of such a block may be commands.
+/// Whether a code block in this language may contain commands.
 pub(super) fn may_hold(language: Option<&str>) -> bool {
     let language = language.unwrap_or_default().to_ascii_lowercase();
     is_in(&SCRIPTS, &language) || is_in(&SESSIONS, &language)
 }
 
-/// Commands of a block, each with the number of its line in the block, from 0.
+/// Returns the commands of a block, each with its line number in the block, from 0.
 pub(super) fn of(language: Option<&str>, block: &str) -> Vec<(u32, String)> {
     let language = language.unwrap_or_default().to_ascii_lowercase();
     let is_session = block.lines().any(|line| prompted(line).is_some());
@@ -45,7 +45,7 @@ pub(super) fn of(language: Option<&str>, block: &str) -> Vec<(u32, String)> {
             let next = lines.next().map_or("", |(_, line)| line.trim());
             command = format!("{} {}", start.trim_end(), next.trim_start_matches("> "));
         }
-        // What a program is fed is not typed at the prompt.
+        // Here-document input is not typed at the prompt.
         if let Some(end) = here_document(&command) {
             lines.by_ref().find(|(_, line)| line.trim() == end);
         }
@@ -68,7 +68,7 @@ fn prompted(line: &str) -> Option<&str> {
     after.map(str::trim).filter(|command| !command.is_empty())
 }
 
-/// The word that ends what `<<` starts.
+/// Returns the word that ends a here-document.
 fn here_document(command: &str) -> Option<String> {
     let (_, after) = command.split_once("<<")?;
     let word = after.trim_start_matches(['-', '~']).trim_start();

@@ -1,4 +1,4 @@
-//! A document while it is read: what every format finds goes through here, so that it is kept small in one way.
+//! A document while it is parsed: all formats write their findings here, so the size limits apply in one place.
 
 use super::{anchors::Slugs, commands, prose::Prose};
 use crate::repo::facts::{CodeBlock, DocumentFacts, Format, Heading, Link, Mention, anchor_key};
@@ -7,32 +7,32 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-/// Runs of words that are kept of a document.
+/// Shingles kept per document.
 const RUNS: usize = 256;
-/// The same of a page of HTML: there may be tens of thousands of them.
+/// Shingles kept per HTML page: there may be tens of thousands of pages.
 const RUNS_OF_A_PAGE: usize = 64;
-/// Longer targets are data.
+/// Longer targets are treated as data.
 const LONGEST_TARGET: usize = 500;
-/// Longer code in running text names nothing.
+/// Longer inline code is not a mention.
 const LONGEST_MENTION: usize = 120;
-/// Longer headings are cut.
+/// Longer headings are truncated.
 const LONGEST_HEADING: usize = 200;
 
-/// What has been read of a document so far.
+/// Facts of a document read so far.
 #[derive(Debug)]
 pub(super) struct Draft {
     facts: DocumentFacts,
     slugs: Slugs,
     prose: Prose,
     seen: HashSet<u64>,
-    /// The heading that is open: its level, its line, its text.
+    /// The open heading: level, line and text.
     heading: Option<(u8, u32, String)>,
-    /// Code in running text that is open: its line and its text.
+    /// Open inline code: line and text.
     code: Option<(u32, String)>,
 }
 
 impl Draft {
-    /// Of a document of which nothing has been read.
+    /// Creates an empty draft.
     pub(super) fn new(path: &str, format: Format) -> Self {
         let facts = DocumentFacts {
             path: path.into(),
@@ -57,10 +57,10 @@ impl Draft {
         }
     }
 
-    /// Takes in running text; it goes on where the last one ended.
+    /// Adds running text, continuing the previous piece.
     pub(super) fn text(&mut self, text: &str) {
         self.prose.take(text);
-        // One that nobody closes must not swallow the document.
+        // Unclosed inline code must not swallow the document.
         if let Some((_, _, heading)) =
             self.heading.as_mut().filter(|(_, _, heading)| heading.len() < 1_000)
         {
@@ -73,12 +73,12 @@ impl Draft {
         }
     }
 
-    /// Whether text goes into a heading.
+    /// Whether text belongs to a heading.
     pub(super) fn has_open_heading(&self) -> bool {
         self.heading.is_some()
     }
 
-    /// Ends a word: a line, a paragraph or a cell ends here.
+    /// Ends a word at the end of a line, paragraph or cell.
     pub(super) fn gap(&mut self) {
         self.prose.gap();
         if let Some((_, _, heading)) = &mut self.heading
@@ -89,13 +89,13 @@ impl Draft {
         }
     }
 
-    /// Opens a heading; text goes into it until it is closed.
+    /// Opens a heading; text is added to it until it is closed.
     pub(super) fn open_heading(&mut self, level: u8, line: u32) {
         self.gap();
         self.heading = Some((level, line, String::new()));
     }
 
-    /// Closes the open heading; `listed` where it is one of the document and not of a quotation.
+    /// Closes the open heading; `listed` if it belongs to the document and not to a quotation.
     pub(super) fn close_heading(&mut self, listed: bool) {
         self.prose.gap();
         if let Some((level, line, text)) = self.heading.take() {
@@ -106,7 +106,7 @@ impl Draft {
         }
     }
 
-    /// Takes in a whole heading.
+    /// Adds a complete heading.
     pub(super) fn heading(&mut self, level: u8, text: &str, line: u32) {
         self.gap();
         self.prose.take(text);
@@ -115,14 +115,14 @@ impl Draft {
         self.list_heading(level, text, line);
     }
 
-    /// Gives the names that a heading has in fragments.
+    /// Adds the slugs of a heading.
     pub(super) fn name_heading(&mut self, text: &str) {
         let anchors = &mut self.facts.anchors;
         match self.facts.format {
             Format::Markdown => self.slugs.markdown(text, anchors),
             Format::Restructured => self.slugs.restructured(text, anchors),
             Format::AsciiDoc => self.slugs.asciidoc(text, anchors),
-            // A page has the anchors that it spells out.
+            // HTML pages have only explicit anchors.
             Format::Html | Format::Text => {}
         }
     }
@@ -136,7 +136,7 @@ impl Draft {
         self.facts.headings.push(Heading { level, text: words.into(), line });
     }
 
-    /// Names the document; the first name stays.
+    /// Sets the document title; the first one wins.
     pub(super) fn title(&mut self, title: &str) {
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         if self.facts.title.is_none() && !title.is_empty() {
@@ -144,14 +144,14 @@ impl Draft {
         }
     }
 
-    /// Takes in something that a fragment may name.
+    /// Adds an anchor.
     pub(super) fn anchor(&mut self, name: &str) {
         if !name.is_empty() {
             self.facts.anchors.push(anchor_key(name));
         }
     }
 
-    /// Takes in a link, or what is shown in its place where `image`.
+    /// Adds a link, or an embedded resource if `image`.
     pub(super) fn link(&mut self, target: &str, line: u32, image: bool) {
         let target = target.trim();
         let is_data = target.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:"));
@@ -163,31 +163,31 @@ impl Draft {
         }
     }
 
-    /// Takes in that another file, or a component, writes a part of this document.
+    /// Records that another file or component generates part of this document.
     pub(super) fn include(&mut self, what: &str, line: u32) {
         self.link(&format!("include:{what}"), line, false);
     }
 
-    /// Takes in a link by the name of a document: a page of a table of contents, a `:doc:`.
+    /// Adds a link by document name: a table of contents entry, a `:doc:`.
     pub(super) fn page(&mut self, name: &str, line: u32) {
         if !name.trim().is_empty() {
             self.link(&format!("doc:{}", name.trim()), line, false);
         }
     }
 
-    /// Opens code in running text.
+    /// Opens inline code.
     pub(super) fn open_code(&mut self, line: u32) {
         self.code = Some((line, String::new()));
     }
 
-    /// Closes code in running text.
+    /// Closes inline code.
     pub(super) fn close_code(&mut self) {
         if let Some((line, code)) = self.code.take() {
             self.mention(&code, line, false);
         }
     }
 
-    /// Takes in something that is named as code.
+    /// Adds a code mention.
     pub(super) fn mention(&mut self, text: &str, line: u32, command: bool) {
         let text = text.trim();
         let longest = if command { LONGEST_TARGET } else { LONGEST_MENTION };
@@ -199,7 +199,7 @@ impl Draft {
         }
     }
 
-    /// Takes in a block of code; `first` is the line of its first line of code.
+    /// Adds a code block; `first` is the line of its first line of code.
     pub(super) fn code_block(&mut self, line: u32, language: &str, block: &str, first: u32) {
         let language = language_of(language);
         if commands::may_hold(language) {
@@ -210,12 +210,12 @@ impl Draft {
         self.facts.code_blocks.push(CodeBlock { line, language: language.map(Into::into) });
     }
 
-    /// Leaves out what can't be told from the text: where links lead.
+    /// Drops the links, whose targets cannot be determined from the text.
     pub(super) fn forget_links(&mut self) {
         self.facts.links = Vec::new();
     }
 
-    /// Leaves out what has to be mended elsewhere: the details of a page that a program wrote.
+    /// Drops the details of a generated page: they have to be fixed in its source.
     pub(super) fn forget_details(&mut self) {
         self.facts.mentions = Vec::new();
         self.facts.code_blocks = Vec::new();
@@ -223,7 +223,7 @@ impl Draft {
         self.prose.forget_runs();
     }
 
-    /// What the document tells.
+    /// Returns the document's facts.
     pub(super) fn finish(mut self) -> DocumentFacts {
         let first = self.facts.headings.first().map(|heading| heading.text.to_string());
         self.title(&first.unwrap_or_default());
@@ -250,12 +250,12 @@ impl Draft {
     }
 }
 
-/// How many runs of words are kept of a document: where there are as many, there may have been more.
+/// Number of shingles kept per document: a document with this many may have had more.
 pub(in crate::repo) fn kept_runs(format: Format) -> usize {
     if format == Format::Html { RUNS_OF_A_PAGE } else { RUNS }
 }
 
-/// The first word of what stands at the head of a block: `rust,ignore`, `{.python}`, `js{1,3}`, `js:title`.
+/// Returns the language in a code block's header: `rust,ignore`, `{.python}`, `js{1,3}`, `js:title`.
 pub(super) fn language_of(info: &str) -> Option<&str> {
     let info = info.trim().trim_start_matches(['{', '.']);
     let end = info.find([' ', '\t', ',', '{', '}', ':', ';', '[']).unwrap_or(info.len());
@@ -268,7 +268,7 @@ fn cut(text: &mut String, longest: usize) {
     }
 }
 
-/// Tells the line of a place in a text. Places that go forward cost each byte once.
+/// Converts byte offsets to line numbers. Increasing offsets cost each byte once.
 #[derive(Debug)]
 pub(super) struct Lines<'a> {
     text: &'a [u8],
@@ -277,12 +277,12 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Of a text.
+    /// Creates a counter for a text.
     pub(super) fn of(text: &'a str) -> Self {
         Self { text: text.as_bytes(), at: 0, line: 1 }
     }
 
-    /// The line of a place, from 1.
+    /// Returns the line of an offset, from 1.
     pub(super) fn at(&mut self, place: usize) -> u32 {
         let (from, to) = (self.at.min(place), self.at.max(place));
         let between = self.text.get(from..to).unwrap_or_default();

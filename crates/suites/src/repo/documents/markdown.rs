@@ -9,10 +9,10 @@ use super::{
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 use std::{borrow::Cow, ops::Range};
 
-/// Longer braces hold no mark.
+/// Longer braces are not attributes.
 const LONGEST_MARK: usize = 300;
 
-/// Reads a document; `modules` where lines of `import` and `export` are no text, as in MDX.
+/// Parses a document; with `modules`, `import` and `export` lines are not text, as in MDX.
 pub(super) fn read(draft: &mut Draft, text: &str, modules: bool) {
     let text = if modules { without_modules(draft, text) } else { Cow::Borrowed(text) };
     find_marks(draft, &text);
@@ -45,10 +45,10 @@ pub(super) fn read(draft: &mut Draft, text: &str, modules: bool) {
     reader.draft.close_heading(true);
 }
 
-/// What the text that comes next belongs to.
+/// What the next text belongs to.
 enum Inside {
     Text,
-    /// Until its end, everything was read at its start.
+    /// Everything up to its end was read at its start.
     Html,
     Code {
         start: usize,
@@ -63,14 +63,14 @@ struct Reader<'d, 'a> {
     text: &'a str,
     lines: Lines<'a>,
     scanner: Scanner,
-    /// Quotations, lists and notes that are open: a heading in them is none of the document.
+    /// Open quotations, lists and notes: a heading in them does not belong to the document outline.
     nested: u32,
     inside: Inside,
-    /// Pictures that are open: their text is not shown.
+    /// Open images: their text is not displayed.
     picture: u32,
-    /// Whether the open heading has a picture.
+    /// Whether the open heading contains an image.
     pictured: bool,
-    /// The open heading with the text of its pictures, which some renderers make part of its name.
+    /// The open heading including image alt text, which some renderers use in the slug.
     heading: String,
 }
 
@@ -108,7 +108,7 @@ impl Reader<'_, '_> {
                 (self.pictured, self.heading) = (false, String::new());
                 self.draft.anchor(id.as_deref().unwrap_or_default());
             }
-            // An address for mail that is a link by itself has no scheme.
+            // An autolinked email address has no scheme.
             Tag::Link { link_type: LinkType::Email, .. } => {}
             Tag::Link { dest_url, .. } => {
                 let line = self.lines.at(range.start);
@@ -183,12 +183,12 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A block of code, or a directive of `MyST`, which looks like one.
+    /// A code block, or a `MyST` directive, which looks like one.
     fn code_block(&mut self, start: usize, info: &str, block: &str, fenced: bool) {
         let line = self.lines.at(start);
         let first = line + u32::from(fenced);
         if info.trim() == "mdx-code-block" {
-            // Docusaurus takes the fence away: what it hides from other renderers is part of the page.
+            // Docusaurus removes the fence: its contents are part of the page.
             return self.scanner.take(self.draft, block, start + info.len() + 4, &mut self.lines);
         }
         if let Some((name, argument)) =
@@ -209,7 +209,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The matter before the text, in YAML or TOML, and the text. The parser would take two rules for it, anywhere.
+/// Splits front matter (YAML or TOML) from the text. The parser would accept two rules for it anywhere.
 fn split_front(text: &str) -> (&str, &str) {
     for mark in ["---", "+++"] {
         let Some(after) = text.strip_prefix(mark).filter(|after| after.starts_with(['\n', '\r']))
@@ -228,7 +228,7 @@ fn split_front(text: &str) -> (&str, &str) {
     ("", text)
 }
 
-/// The title in the matter before the text, in YAML or TOML.
+/// Returns the title in the front matter (YAML or TOML).
 fn title_in(front: &str) -> &str {
     let after = |line| {
         let after = str::strip_prefix(line, "title")?.trim_start();
@@ -237,7 +237,7 @@ fn title_in(front: &str) -> &str {
     front.lines().find_map(after).unwrap_or_default().trim_matches(['"', '\''])
 }
 
-/// Blanks out lines of `import` and `export`, so that everything else keeps its place.
+/// Blanks out `import` and `export` lines without moving the rest.
 fn without_modules<'a>(draft: &mut Draft, text: &'a str) -> Cow<'a, str> {
     let mut kept = String::new();
     let (mut blank, mut inside, mut fenced) = (true, false, false);
@@ -258,7 +258,7 @@ fn without_modules<'a>(draft: &mut Draft, text: &'a str) -> Cow<'a, str> {
     Cow::Owned(kept)
 }
 
-/// A document that another one is made of.
+/// A document included by an import.
 fn import(draft: &mut Draft, line: &str, number: u32) {
     let quoted = line.trim_end_matches(';').trim_end().strip_suffix(['"', '\'']);
     let path = quoted.and_then(|line| line.rsplit(['"', '\'']).next()).unwrap_or_default();
@@ -267,7 +267,7 @@ fn import(draft: &mut Draft, line: &str, number: u32) {
     }
 }
 
-/// Finds what Markdown itself has no word for: anchors in braces, and parts that something else fills in.
+/// Finds extensions to Markdown: anchors in braces, and parts generated by other tools.
 fn find_marks(draft: &mut Draft, text: &str) {
     let mut lines = Lines::of(text);
     for at in memchr::memchr_iter(b'{', text.as_bytes()) {
@@ -308,13 +308,13 @@ fn find_marks(draft: &mut Draft, text: &str) {
         } else if let Some(path) = line.strip_prefix("<<< ") {
             draft.include(path, number);
         } else if let Some(name) = line.strip_prefix('<').and_then(component).filter(|_| !fenced) {
-            // With braces in its attributes it is no HTML to the parser.
+            // The parser does not treat a tag with braces in its attributes as HTML.
             draft.include(name, number);
         }
     }
 }
 
-/// The name of a component that a tag opens.
+/// Returns the name of the component that a tag opens.
 fn component(tag: &str) -> Option<&str> {
     let (name, _) = tag.split_once([' ', '>', '/']).unwrap_or((tag, ""));
     let is_name = name.starts_with(|c: char| c.is_ascii_uppercase())
@@ -328,7 +328,7 @@ fn is_module(rest: &str) -> bool {
     rest.trim().contains('.') && !rest.trim().contains(char::is_whitespace)
 }
 
-/// What looks like a file among the words of a mark.
+/// Returns the word of a directive that looks like a file.
 fn file_in(mark: &str) -> &str {
     let mut words = mark.split([' ', '"', '\'', '=', '<', '>', '{', '%', '!']);
     words.find(|word| word.contains('.') && word.len() > 2).unwrap_or("a template")

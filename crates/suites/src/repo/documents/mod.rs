@@ -1,8 +1,8 @@
-//! What one document tells: headings, anchors, links, code, words. Pure: no files.
+//! Extracts facts from one document: headings, anchors, links, code, words. Pure: no files.
 //!
-//! Links of a kind of their own have a scheme of their own, which leads to no other host: `doc:` names a page of the
-//! same site (a table of contents, `:doc:`), `ref:` a label of it, `include:` a file or a component that writes a part
-//! of the document, `orphan:` says that it is meant to stand alone, and `site:` that it has the front matter of a page.
+//! Special links have internal schemes: `doc:` names a page of the same site (a table of contents, `:doc:`), `ref:` a
+//! label, `include:` a file or component that generates part of the document, `orphan:` marks a page that is meant to
+//! be unlinked, and `site:` a page with front matter.
 
 mod anchors;
 mod asciidoc;
@@ -26,7 +26,7 @@ use super::{
 use draft::Draft;
 use tokei::LanguageType;
 
-/// Texts without an ending, or with `.txt`, that people write for people: how their names start.
+/// Name prefixes of plain text documents for people, without an extension or with `.txt`.
 const TEXTS: [&str; 30] = [
     "readme",
     "license",
@@ -59,7 +59,7 @@ const TEXTS: [&str; 30] = [
     "migrating",
     "unlicense",
 ];
-/// Texts that people write for programs, wherever they lie.
+/// Text files written for programs, in any folder.
 const FOR_PROGRAMS: [&str; 9] = [
     "cmakelists",
     "requirements",
@@ -72,7 +72,7 @@ const FOR_PROGRAMS: [&str; 9] = [
     "top_level",
 ];
 
-/// What a file is written in, where it is a document.
+/// Returns the format of a file if it is a document.
 pub(super) fn format(path: &str, language: Option<LanguageType>) -> Option<Format> {
     let name = name_of(path);
     if name.to_ascii_lowercase().ends_with(".rst.inc") {
@@ -101,10 +101,10 @@ pub(super) fn format(path: &str, language: Option<LanguageType>) -> Option<Forma
     }
 }
 
-/// What a document tells.
+/// Extracts the facts of a document.
 pub(super) fn read(path: &str, format: Format, text: &str) -> DocumentFacts {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    // Sphinx may be told to take any ending, and some projects give theirs `.txt`.
+    // Sphinx can be configured for any extension, and some projects use `.txt`.
     let restructured = format == Format::Text && restructured::looks_like(text);
     let format = if restructured { Format::Restructured } else { format };
     let mut draft = Draft::new(path, format);
@@ -122,7 +122,7 @@ pub(super) fn read(path: &str, format: Format, text: &str) -> DocumentFacts {
     draft.finish()
 }
 
-/// Whether a `.txt` is written for people.
+/// Whether a `.txt` file is written for people.
 fn is_text(path: &str) -> bool {
     let name = name_of(path).to_ascii_lowercase();
     if FOR_PROGRAMS.iter().any(|start| name.starts_with(start)) {
@@ -131,7 +131,7 @@ fn is_text(path: &str) -> bool {
     is_conventional(&name) || folder_of(path).split('/').any(places::is_documentation)
 }
 
-/// Whether a name without its ending is one of those that every project knows.
+/// Whether a name without its extension is a standard document name.
 fn is_conventional(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let stem = name.split(['.', '-', '_', ' ']).next().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! What the path of a document tells of it: a folder of documentation, a fixture, a translation, a version.
+//! Classifies documents by path: documentation folder, fixture, translation, version.
 
 use crate::repo::tree::name_of;
 
-/// Folders that hold documentation.
+/// Documentation folders.
 const DOCUMENTATION: [&str; 16] = [
     "doc",
     "docs",
@@ -21,7 +21,7 @@ const DOCUMENTATION: [&str; 16] = [
     "reference",
     "book",
 ];
-/// Folders whose documents are input of tests, or blanks to fill in.
+/// Folders with test input or templates.
 const SAMPLES: [&str; 31] = [
     "archetypes",
     "issue_template",
@@ -55,9 +55,9 @@ const SAMPLES: [&str; 31] = [
     "__mocks__",
     "golden",
 ];
-/// Words in a name that say the same.
+/// Words in a name with the same meaning.
 const BLANKS: [&str; 6] = ["template", "templates", "tpl", "tmpl", "fixture", "fixtures"];
-/// Folders of other people's work.
+/// Folders with third-party code.
 const VENDORED: [&str; 14] = [
     "deps",
     "vendor",
@@ -74,7 +74,7 @@ const VENDORED: [&str; 14] = [
     "bower_components",
     "site-packages",
 ];
-/// Folders of documents that others are made of.
+/// Folders of documents that are included in others.
 const PARTS: [&str; 9] = [
     "_includes",
     "includes",
@@ -86,7 +86,7 @@ const PARTS: [&str; 9] = [
     "fragments",
     "_fragments",
 ];
-/// Folders of tests.
+/// Test folders.
 const TESTS: [&str; 11] = [
     "test",
     "tests",
@@ -100,7 +100,7 @@ const TESTS: [&str; 11] = [
     "bench",
     "benches",
 ];
-/// Folders that a program fills.
+/// Folders with generated files.
 const OUTPUT: [&str; 14] = [
     "dist",
     "build",
@@ -117,16 +117,16 @@ const OUTPUT: [&str; 14] = [
     "gen",
     ".next",
 ];
-/// Languages, as folders and endings name them.
+/// Languages, as named in folders and file suffixes.
 const LANGUAGES: [&str; 62] = [
     "af", "am", "ar", "az", "be", "bg", "bn", "bs", "ca", "cs", "cy", "da", "de", "el", "en", "eo",
     "es", "et", "eu", "fa", "fi", "fr", "ga", "gl", "he", "hi", "hr", "hu", "hy", "id", "is", "it",
     "ja", "ka", "kk", "km", "ko", "lt", "lv", "mk", "ml", "mn", "ms", "nb", "nl", "pl", "pt", "ro",
     "ru", "sk", "sl", "sq", "sr", "sv", "ta", "th", "tr", "uk", "ur", "uz", "vi", "zh",
 ];
-/// Folders of translations.
+/// Translation folders.
 const TRANSLATIONS: [&str; 5] = ["i18n", "locale", "locales", "translations", "translation"];
-/// Folders whose documents follow each other by date, version or number.
+/// Folders whose documents are ordered by date, version or number.
 const SERIES: [&str; 20] = [
     "adr",
     "adrs",
@@ -149,7 +149,7 @@ const SERIES: [&str; 20] = [
     "whatsnew",
     "migrations",
 ];
-/// Words that stand for a version.
+/// Words used as version names.
 const VERSIONS: [&str; 11] = [
     "latest",
     "next",
@@ -164,31 +164,31 @@ const VERSIONS: [&str; 11] = [
     "legacy",
 ];
 
-/// Whether a folder of this name holds documentation.
+/// Whether a folder with this name contains documentation.
 pub(in crate::repo) fn is_documentation(folder: &str) -> bool {
     has(&DOCUMENTATION, folder)
 }
 
-/// Whether a document is somewhere in a folder of documentation.
+/// Whether a document is inside a documentation folder.
 pub(in crate::repo) fn lies_in_documentation(path: &str) -> bool {
     folders(path).any(is_documentation)
 }
 
-/// Whether a document is input of a test, a blank to fill in, or other people's work.
+/// Whether a document is test input, a template, or third-party work.
 pub(in crate::repo) fn is_sample(path: &str) -> bool {
     let is_blank = |name: &str| words(name).any(|word| has(&BLANKS, word));
     folders(path).any(|folder| has(&SAMPLES, folder) || has(&VENDORED, folder) || is_blank(folder))
         || is_blank(name_of(path))
 }
 
-/// Whether a document lies among tests.
+/// Whether a document is in a test folder.
 pub(in crate::repo) fn is_test(path: &str) -> bool {
     folders(path).any(|folder| {
         has(&TESTS, folder) || words(folder).any(|word| matches!(word, "test" | "tests"))
     })
 }
 
-/// Whether a path leads into a folder that a program fills.
+/// Whether a path is in a folder with generated files.
 pub(in crate::repo) fn is_output(path: &str) -> bool {
     folders(path).any(|folder| has(&OUTPUT, folder))
 }
@@ -199,7 +199,7 @@ pub(in crate::repo) fn is_index(path: &str) -> bool {
     matches!(stem.as_str(), "index" | "_index" | "contents" | "summary" | "home") || is_readme(path)
 }
 
-/// Whether a document is made to be a part of others, by its name or its folder.
+/// Whether a document is meant to be included in others, by its name or folder.
 pub(in crate::repo) fn is_partial(path: &str) -> bool {
     let stem = stem_of(path);
     ends_in(path, &["inc"])
@@ -212,29 +212,29 @@ pub(in crate::repo) fn is_readme(path: &str) -> bool {
     name_of(path).get(..6).is_some_and(|start| start.eq_ignore_ascii_case("readme"))
 }
 
-/// Whether the ending of a path is one of these, in letters of any size.
+/// Whether a path has one of these extensions, ignoring case.
 pub(in crate::repo) fn ends_in(path: &str, endings: &[&str]) -> bool {
     name_of(path).rsplit_once('.').is_some_and(|(_, ending)| has(endings, ending))
 }
 
-/// The name of a file without its ending.
+/// Returns a file name without its extension.
 pub(in crate::repo) fn stem_of(path: &str) -> &str {
     let name = name_of(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-/// Whether a path has a part that names a language or a version.
+/// Whether a path component names a language or version.
 pub(in crate::repo) fn is_variant(path: &str) -> bool {
     variants(path).next().is_some() || language_ending(stem_of(path)).is_some()
 }
 
-/// The folders of a path that name a language or a version.
+/// Returns the folders of a path that name a language or version.
 pub(in crate::repo) fn variants(path: &str) -> impl Iterator<Item = &str> {
     folders(path)
         .filter(|folder| is_language(folder) || has(&TRANSLATIONS, folder) || is_version(folder))
 }
 
-/// Whether a document is one of a series that is written by date, version or number.
+/// Whether a document belongs to a series ordered by date, version or number.
 pub(in crate::repo) fn is_in_series(path: &str) -> bool {
     folders(path).any(|folder| has(&SERIES, folder)) || is_version(stem_of(path))
 }
@@ -244,8 +244,8 @@ pub(in crate::repo) fn names_variant(folder: &str) -> bool {
     is_language(folder) || is_version(folder)
 }
 
-/// A path with `*` in the place of each folder that is taken, one at a time. Two paths that differ in one folder alone
-/// have one of these in common.
+/// Yields the path with `*` in place of each matching folder, one at a time. Two paths that differ in one folder only
+/// share one of these.
 pub(in crate::repo) fn blanks(
     path: &str,
     takes: impl Fn(&str) -> bool,
@@ -264,7 +264,7 @@ pub(in crate::repo) fn blanks(
     })
 }
 
-/// A name without the language that ends it: `README.zh-CN`, `guide_de`.
+/// Strips a language suffix from a name: `README.zh-CN`, `guide_de`.
 fn language_ending(stem: &str) -> Option<&str> {
     let at = stem.find(['.', '_', '-']).filter(|at| *at > 0)?;
     let mut starts =
@@ -308,7 +308,7 @@ fn folders(path: &str) -> impl Iterator<Item = &str> {
     parts
 }
 
-/// The words that a name is made of.
+/// Splits a name into words.
 fn words(name: &str) -> impl Iterator<Item = &str> {
     name.split([' ', '-', '_', '.'])
 }

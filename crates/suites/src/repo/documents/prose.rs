@@ -1,34 +1,34 @@
-//! Running text: how many words, and which runs of eight of them.
+//! Running text: word count and shingles of eight words.
 
-/// Words in a run that is compared.
+/// Words per shingle.
 const RUN: usize = 8;
-/// Bytes of a word and where its hash starts, after Fowler, Noll and Vo.
+/// Constants of the FNV-1a word hash.
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 const START: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// The prose of one document, taken in piece by piece: a word may come in two pieces.
+/// The prose of one document, added piece by piece: a word may span two pieces.
 #[derive(Debug)]
 pub(super) struct Prose {
     words: u64,
     word: u64,
-    /// Whether the word that is under way has a letter or a digit.
+    /// Whether the current word has a letter or digit.
     begun: bool,
     last: [u64; RUN],
     lowest: Vec<u64>,
     keep: usize,
-    /// No run with a higher hash is among the lowest.
+    /// Upper bound of the lowest shingle hashes.
     limit: u64,
 }
 
 impl Prose {
-    /// Keeps so many runs; none where their number is 0.
+    /// Keeps up to `keep` shingles.
     pub(super) fn keeping(keep: usize) -> Self {
         let limit = if keep == 0 { 0 } else { u64::MAX };
         let lowest = Vec::new();
         Self { words: 0, word: START, begun: false, last: [0; RUN], lowest, keep, limit }
     }
 
-    /// Takes in text; it goes on where the last one ended.
+    /// Adds text, continuing the previous piece.
     pub(super) fn take(&mut self, text: &str) {
         let mut rest = text;
         loop {
@@ -42,7 +42,7 @@ impl Prose {
         }
     }
 
-    /// Ends the word that is under way.
+    /// Ends the current word.
     pub(super) fn gap(&mut self) {
         if !self.begun {
             return;
@@ -59,12 +59,12 @@ impl Prose {
         }
     }
 
-    /// Keeps no runs; words are counted on.
+    /// Stops collecting shingles; words are still counted.
     pub(super) fn forget_runs(&mut self) {
         (self.keep, self.limit, self.lowest) = (0, 0, Vec::new());
     }
 
-    /// How many words there were, and the runs with the lowest hashes, in order, each once.
+    /// Returns the word count and the shingles with the lowest hashes, sorted and deduplicated.
     pub(super) fn finish(mut self) -> (u64, Vec<u64>) {
         self.gap();
         self.thin();
@@ -86,7 +86,7 @@ impl Prose {
         if !c.is_alphanumeric() {
             return;
         }
-        // Chinese and Japanese have no spaces between words: each sign counts.
+        // Chinese and Japanese have no spaces between words: each character counts as a word.
         let alone = matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}');
         if alone {
             self.gap();
@@ -110,7 +110,7 @@ impl Prose {
             .last
             .iter()
             .fold(START, |sum, word| (sum.rotate_left(5) ^ word).wrapping_mul(PRIME));
-        // The lowest hashes are a fair choice only where every bit of the run decides the upper ones.
+        // The lowest hashes are a fair sample only if every bit of the shingle affects the upper bits.
         let mixed = (joined ^ (joined >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let hash = mixed ^ (mixed >> 32);
         if hash < self.limit {

@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, Lines};
 
-/// Directives whose block is code, and the language that they are for where they name none.
+/// Directives with a code block, and their default language.
 const CODE: [(&str, &str); 14] = [
     ("code-block", ""),
     ("sourcecode", ""),
@@ -19,7 +19,7 @@ const CODE: [(&str, &str); 14] = [
     ("highlight-block", ""),
     ("click:run", "python"),
 ];
-/// Directives whose block no reader sees as text.
+/// Directives whose block is not shown as text.
 const UNSEEN: [&str; 14] = [
     "raw",
     "math",
@@ -36,7 +36,7 @@ const UNSEEN: [&str; 14] = [
     "sectnum",
     "testoutput",
 ];
-/// Directives whose block is text.
+/// Directives whose block is prose.
 const PROSE: [&str; 30] = [
     "note",
     "warning",
@@ -69,27 +69,27 @@ const PROSE: [&str; 30] = [
     "container",
     "todo",
 ];
-/// Roles whose text names a part of the code.
+/// Roles whose text names code.
 const NAMES: [&str; 12] = [
     "class", "func", "meth", "attr", "mod", "exc", "data", "const", "obj", "file", "code",
     "literal",
 ];
 
-/// Longer paragraphs are data.
+/// Longer paragraphs are treated as data.
 const LONGEST_PARAGRAPH: usize = 50_000;
 
-/// What became of the block of a directive.
+/// How the block of a directive was handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
-    /// It has been read.
+    /// It was processed.
     Read,
-    /// It is text like the rest.
+    /// It is prose.
     Prose,
-    /// Nobody knows this directive.
+    /// The directive is unknown.
     Unknown,
 }
 
-/// Reads a document.
+/// Parses a document.
 pub(super) fn read(draft: &mut Draft, text: &str) {
     let mut starts = vec![0];
     starts.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
@@ -100,7 +100,7 @@ pub(super) fn read(draft: &mut Draft, text: &str) {
     }
 }
 
-/// Whether a text without a telling name is written in this: it has directives or targets.
+/// Whether a text with an unclear name is in this format: it has directives or targets.
 pub(super) fn looks_like(text: &str) -> bool {
     let is_mark = |line: &str| {
         let Some(mark) = line.trim_start().strip_prefix(".. ") else { return false };
@@ -117,10 +117,10 @@ struct Reader<'d, 'a> {
     draft: &'d mut Draft,
     text: &'a str,
     lines: Vec<&'a str>,
-    /// Where each line starts.
+    /// Start offset of each line.
     starts: Vec<usize>,
     at: usize,
-    /// Marks of titles, outermost first, and whether they stand above as well.
+    /// Title adornments, outermost first, and whether they also have an overline.
     styles: Vec<(char, bool)>,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Reader<'_, 'a> {
         self.lines.get(at).copied().unwrap_or_default()
     }
 
-    /// Reads a title, where one starts here.
+    /// Parses a title if one starts here.
     fn title(&mut self) -> bool {
         let (first, second, third) =
             (self.line(self.at), self.line(self.at + 1), self.line(self.at + 2));
@@ -184,7 +184,7 @@ impl<'a> Reader<'_, 'a> {
         true
     }
 
-    /// Reads what stands after two dots: a target, a substitution, a directive or a comment.
+    /// Parses explicit markup after two dots: a target, substitution, directive or comment.
     fn explicit(&mut self, mark: &'a str) {
         let line = number(self.at);
         if let Some(target) = mark.strip_prefix('_') {
@@ -211,7 +211,7 @@ impl<'a> Reader<'_, 'a> {
                     self.at += 1;
                 }
             }
-            // A footnote is read on as text, a comment is not.
+            // A footnote is prose; a comment is not.
             None if mark.starts_with('[') => {
                 self.inline(mark, self.at);
                 self.at += 1;
@@ -235,7 +235,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// Reads a paragraph, and the block of code that it may announce.
+    /// Parses a paragraph and a literal block that may follow it.
     fn paragraph(&mut self) {
         let end = self.paragraph_end(self.at);
         let start = self.starts.get(self.at).copied().unwrap_or_default();
@@ -257,7 +257,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// The first line after a paragraph; a list item or a mark starts a new one.
+    /// Returns the first line after a paragraph; a list item or markup starts a new one.
     fn paragraph_end(&self, from: usize) -> usize {
         let is_end = |at: &usize| {
             let line = self.line(*at).trim();
@@ -268,7 +268,7 @@ impl<'a> Reader<'_, 'a> {
         (from + 1..self.lines.len()).find(is_end).unwrap_or(self.lines.len())
     }
 
-    /// The first line after what is indented under a line.
+    /// Returns the first line after an indented block.
     fn block_end(&self, from: usize) -> usize {
         self.indented_end(from + 1, indent_of(self.line(from)))
     }
@@ -281,7 +281,7 @@ impl<'a> Reader<'_, 'a> {
         (from..self.lines.len()).find(is_end).unwrap_or(self.lines.len())
     }
 
-    /// Reads roles, links and code in running text that starts in a line.
+    /// Parses inline roles, links and code.
     fn inline(&mut self, text: &str, at: usize) {
         if text.len() > LONGEST_PARAGRAPH {
             return self.draft.text(text);
@@ -335,7 +335,7 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// Reads a directive with its block, which starts at a line.
+/// Parses a directive with its block.
 pub(super) fn directive(
     draft: &mut Draft,
     name: &str,
@@ -388,7 +388,7 @@ pub(super) fn directive(
     Body::Read
 }
 
-/// Options at the start of a block, and how many lines come before what follows them.
+/// Returns the options at the start of a block and the number of lines before its contents.
 fn options_of(block: &str) -> (Vec<(&str, &str)>, usize) {
     let mut options = Vec::new();
     let mut lines = 0;
@@ -404,13 +404,13 @@ fn options_of(block: &str) -> (Vec<(&str, &str)>, usize) {
     (options, lines)
 }
 
-/// `text <target>` in its two parts.
+/// Splits `text <target>`.
 fn shown_and_target(quoted: &str) -> (&str, Option<&str>) {
     let inner = quoted.trim_end().strip_suffix('>').and_then(|quoted| quoted.rsplit_once('<'));
     inner.map_or((quoted, None), |(shown, target)| (shown, Some(target.trim())))
 }
 
-/// A role that ends a text: `see :doc:`.
+/// A role at the end of a text: `see :doc:`.
 fn role_before(text: &str) -> (&str, Option<&str>) {
     let found = text.strip_suffix(':').and_then(|text| {
         let start =
@@ -421,12 +421,12 @@ fn role_before(text: &str) -> (&str, Option<&str>) {
     found.map_or((text, None), |(before, role)| (before, Some(role)))
 }
 
-/// The number of a line, from 1.
+/// Returns the line number, from 1.
 fn number(at: usize) -> u32 {
     u32::try_from(at + 1).unwrap_or(u32::MAX)
 }
 
-/// The mark of a line that underlines a title.
+/// Returns the adornment character of an underline.
 fn adornment(line: &str) -> Option<char> {
     let line = line.trim_end();
     let mark = line.chars().next().filter(char::is_ascii_punctuation)?;
@@ -438,7 +438,7 @@ fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// A title without roles and quotation marks.
+/// Strips roles and quotation marks from a title.
 fn without_marks(title: &str) -> String {
     let mut plain = String::new();
     let mut rest = title;

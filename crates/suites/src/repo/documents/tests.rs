@@ -2,7 +2,7 @@ use super::{format, read};
 use crate::repo::facts::{DocumentFacts, Format, anchor_key};
 use tokei::LanguageType;
 
-/// What a document tells, in one line each, so that a test can hold all of it against what is wanted.
+/// Describes a document's facts, one per line, for comparison in tests.
 fn told(facts: &DocumentFacts) -> Vec<String> {
     let mut lines = vec![format!("title {}", facts.title.as_deref().unwrap_or("-"))];
     lines.extend(

@@ -1,4 +1,4 @@
-//! What documents ask Cargo for by name: examples, programs, tests, packages, features, and tasks of an `xtask`.
+//! Names in documented Cargo commands: examples, binaries, tests, packages, features, and `xtask` tasks.
 
 use super::{
     Doubt, Found, Ground, flags,
@@ -9,10 +9,10 @@ use super::{
 use crate::repo::report::{MentionKind, Severity};
 use std::{cell::OnceCell, collections::BTreeSet};
 
-/// More manifests than this are not searched for a name.
+/// Maximum number of manifests searched for a name.
 const SEARCHED: usize = 500;
 
-/// What all manifests name.
+/// Names in all manifests.
 #[derive(Default)]
 pub(super) struct Crates {
     names: OnceCell<Option<Names>>,
@@ -31,7 +31,7 @@ impl Crates {
     }
 }
 
-/// Reads every `Cargo.toml`; `None` where there are none or too many, or one can't be read.
+/// Reads every `Cargo.toml`; `None` if there are none or too many, or one cannot be read.
 fn read(known: &Known<'_>) -> Option<Names> {
     let paths: Vec<&str> = known.files().ending("Cargo.toml").collect();
     if paths.is_empty() || paths.len() > SEARCHED {
@@ -70,7 +70,7 @@ impl Names {
     }
 }
 
-/// Looks up what a command asks Cargo for.
+/// Checks the names in a Cargo command.
 pub(super) fn look(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
     let Some(("cargo", arguments)) = step.program() else { return };
     let arguments = match arguments {
@@ -104,7 +104,7 @@ fn doubt(step: &Step<'_>, mention: String, evidence: String, suggestion: Option<
     }
 }
 
-/// A task of the project's own `xtask`.
+/// Checks a task of the project's `xtask`.
 fn xtask(known: &Known<'_>, step: &Step<'_>, rest: &[Word], found: &mut Found) {
     let Some(name) = rest.first().filter(|word| !word.opaque && is_name(&word.text)) else {
         return;
@@ -119,7 +119,7 @@ fn xtask(known: &Known<'_>, step: &Step<'_>, rest: &[Word], found: &mut Found) {
     }
 }
 
-/// What options name.
+/// Checks targets named by options.
 fn targets(known: &Known<'_>, step: &Step<'_>, rest: &[Word], found: &mut Found) {
     let mut words = rest.iter().take_while(|word| word.text != "--");
     while let Some(word) = words.next() {
@@ -151,7 +151,7 @@ fn targets(known: &Known<'_>, step: &Step<'_>, rest: &[Word], found: &mut Found)
     }
 }
 
-/// The folder of each kind of target.
+/// Returns the folder of a kind of target.
 fn place(kind: &str) -> &'static str {
     match kind {
         "example" => "examples",
@@ -164,7 +164,7 @@ fn place(kind: &str) -> &'static str {
 fn target(known: &Known<'_>, step: &Step<'_>, kind: &str, name: &str, found: &mut Found) {
     let Some(names) = known.crates.names(known).filter(|_| is_name(name)) else { return };
     let folder = place(kind);
-    // A package that is published without them tells nothing.
+    // A package published without them proves nothing.
     let Some(_) = known.folders().ending(folder).next() else { return };
     found.checked += 1;
     let spelt = [name.to_owned(), name.replace('-', "_"), name.replace('_', "-")];

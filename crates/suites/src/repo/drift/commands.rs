@@ -1,4 +1,4 @@
-//! Scripts, targets and subcommands that documents tell their reader to run and that are not there.
+//! Finds missing scripts, targets and subcommands that documents mention.
 
 use super::{
     Doubt, Family, Found, Ground,
@@ -14,7 +14,7 @@ use crate::repo::{
     tree::join,
 };
 
-/// Names that scripts have in everybody's projects: a page for users means theirs.
+/// Common script names: on a page for users, they mean the user's own scripts.
 const COMMON: [&str; 24] = [
     "build",
     "ci",
@@ -42,7 +42,7 @@ const COMMON: [&str; 24] = [
     "watch",
 ];
 
-/// A thing that a document tells its reader to run.
+/// A target that a document says to run.
 struct Request<'a> {
     runner: Runner,
     /// As typed, up to the name: `npm run build`.
@@ -51,7 +51,7 @@ struct Request<'a> {
     folder: Option<&'a str>,
 }
 
-/// Looks up everything that a document runs.
+/// Checks every command in a document.
 pub(super) fn look(
     known: &Known<'_>,
     document: &DocumentFacts,
@@ -131,7 +131,7 @@ fn ask(
     });
 }
 
-/// What a command asks a runner for.
+/// Returns the targets that a command runs.
 fn requests<'a>(step: &'a Step<'_>) -> Vec<Request<'a>> {
     let Some((program, arguments)) = step.program() else { return Vec::new() };
     let given = Given::new(program, arguments);
@@ -171,14 +171,14 @@ fn requests<'a>(step: &'a Step<'_>) -> Vec<Request<'a>> {
     }
 }
 
-/// Whether what Yarn or Bun is told to run is a script, and not a program of some package.
+/// Whether a Yarn or Bun argument is a script and not a package's program.
 fn is_script(program: &str, name: &str) -> bool {
     program == "pnpm" || name.contains(':')
 }
 
-/// The arguments of a runner.
+/// Arguments of a runner.
 struct Given<'a> {
-    /// Those that are no options.
+    /// Positional arguments.
     plain: Vec<&'a str>,
     folder: Option<&'a str>,
     options: Vec<&'a str>,
@@ -217,7 +217,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Options whose next word is no name to run.
+/// Options that take a value.
 fn takes_value(program: &str, option: &str) -> bool {
     match program {
         "make" | "gmake" => matches!(option, "-f" | "-I" | "-o" | "-W" | "-j" | "-l"),

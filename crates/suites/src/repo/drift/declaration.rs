@@ -1,10 +1,10 @@
-//! Whether a type or a module may have members that its own source does not spell out: a base class of another project,
-//! a derive, a re-export of everything. Reads only the few files that a doubt leads to.
+//! Whether a type or module may have members that its source does not spell out, through a foreign base class, a derive
+//! or a wildcard re-export. Reads only the few files involved.
 
 use super::known::{Declared, Known};
 use crate::repo::tree::name_of;
 
-/// Base classes that bring no names of their own that documents tell of.
+/// Base classes that add no names that documents mention.
 const PLAIN_BASES: [&str; 16] = [
     "ABC",
     "Enum",
@@ -24,7 +24,7 @@ const PLAIN_BASES: [&str; 16] = [
     "typing.Protocol",
 ];
 
-/// Derives that bring none either.
+/// Derives that add no such names.
 const PLAIN_DERIVES: [&str; 15] = [
     "Clone",
     "Copy",
@@ -43,7 +43,7 @@ const PLAIN_DERIVES: [&str; 15] = [
     "serde::Serialize",
 ];
 
-/// Attributes that bring none either.
+/// Attributes that add no such names.
 const PLAIN_ATTRIBUTES: [&str; 14] = [
     "allow",
     "cfg",
@@ -61,13 +61,13 @@ const PLAIN_ATTRIBUTES: [&str; 14] = [
     "track_caller",
 ];
 
-/// Modules of one name beyond which nothing is certain.
+/// Maximum number of modules with one name; with more, nothing is certain.
 const MODULES: usize = 20;
 
-/// How far base classes are followed.
+/// Maximum depth of base classes to follow.
 const DEPTH: usize = 4;
 
-/// Whether a name of the project may have members that no source file of it has as a word.
+/// Whether a project symbol may have members that appear in no source file.
 pub(super) fn may_have_more(known: &Known<'_>, holder: &str) -> bool {
     if let Some(more) = known.holders.borrow().get(holder) {
         return *more;
@@ -81,7 +81,7 @@ pub(super) fn may_have_more(known: &Known<'_>, holder: &str) -> bool {
 }
 
 fn type_has_more(known: &Known<'_>, name: &str, declared: Declared<'_>, depth: usize) -> bool {
-    // Where there is no effort left to look, nothing is certain.
+    // Without remaining step budget, nothing is certain.
     let bytes = known.today.tree.file(declared.path).map_or(0, |file| file.bytes);
     if !known.effort.spend(usize::try_from(bytes).unwrap_or(usize::MAX)) {
         return true;
@@ -112,7 +112,7 @@ fn type_has_more(known: &Known<'_>, name: &str, declared: Declared<'_>, depth: u
     })
 }
 
-/// A declaration up to where its body starts.
+/// Returns a declaration up to its body.
 fn head(lines: &[&str], at: usize) -> String {
     let mut head = String::new();
     for line in lines.iter().skip(at).take(8) {
@@ -150,7 +150,7 @@ fn rust_has_more(name: &str, lines: &[&str], at: usize, head: &str, text: &str) 
         || text.contains(&format!("!({name}"))
 }
 
-/// The bases of a class in Python; `None` where they can't be known.
+/// Returns the bases of a Python class; `None` if unknown.
 fn python_bases(head: &str, text: &str) -> Option<Vec<String>> {
     if text.contains("__getattr__") || text.contains("setattr(") || !head.contains("class ") {
         return None;
@@ -174,7 +174,7 @@ fn python_bases(head: &str, text: &str) -> Option<Vec<String>> {
     Some(bases.filter(|base| !base.is_empty()).collect())
 }
 
-/// The bases of a class or interface in JavaScript and TypeScript; `None` where they can't be known.
+/// Returns the bases of a JavaScript or TypeScript class or interface; `None` if unknown.
 fn script_bases(name: &str, head: &str, text: &str) -> Option<Vec<String>> {
     let declares = ["class ", "interface ", "enum "].iter().any(|word| head.contains(word));
     if !declares
@@ -191,7 +191,7 @@ fn script_bases(name: &str, head: &str, text: &str) -> Option<Vec<String>> {
     Some(bases.filter(|base| !base.is_empty()).collect())
 }
 
-/// Whether a package or a module passes on everything of another one.
+/// Whether a package or module re-exports everything from another one.
 fn module_has_more(known: &Known<'_>, name: &str) -> bool {
     let roots = ["lib.rs", "mod.rs", "__init__.py", "index.ts", "index.js", "index.tsx"];
     let mut files: Vec<String> = Vec::new();
@@ -215,7 +215,7 @@ fn module_has_more(known: &Known<'_>, name: &str) -> bool {
     }
     let tree = known.today.tree;
     files.retain(|path| tree.file(path).is_some());
-    // What is neither a symbol nor a module of the project comes from somewhere else.
+    // A name that is neither a symbol nor a module of the project comes from elsewhere.
     files.is_empty()
         || files.len() > MODULES
         || files.iter().any(|path| {

@@ -1,15 +1,15 @@
-//! How much work the names of one document may cause. Some questions (what a name may have meant, whether the document
-//! itself defines it) look at everything there is; without a bound, n names would cost n times n steps.
+//! Limits the work for the names in one document. Some checks (suggestions, definitions in the document itself) scan
+//! everything; without a limit, n names would cost n times n steps.
 
 use crate::repo::tree::Halt;
 use std::cell::Cell;
 
-/// Steps that a document may take, however little it names.
+/// Minimum step budget of a document.
 const STEPS: u64 = 4 << 20;
-/// Steps that it may take for each thing that it names.
+/// Additional steps per mention.
 const STEPS_PER_NAME: u64 = 16 << 10;
 
-/// The steps that are left for the document at hand. A step is about a byte that is read, or a name that is compared.
+/// Remaining steps for the current document. A step is about one byte read or one name compared.
 pub(super) struct Effort<'a> {
     left: Cell<u64>,
     #[cfg(test)]
@@ -27,12 +27,12 @@ impl<'a> Effort<'a> {
         }
     }
 
-    /// Starts over for a document that names so many things.
+    /// Resets the budget for a document with this many mentions.
     pub(super) fn start(&self, names: usize) {
         self.left.set(STEPS + STEPS_PER_NAME.saturating_mul(names as u64));
     }
 
-    /// Takes so many steps; `false` where fewer are left, or the work was stopped. Then nothing more is certain.
+    /// Spends steps; `false` if too few are left or the work was stopped. Then nothing more is certain.
     pub(super) fn spend(&self, steps: usize) -> bool {
         let steps = steps as u64;
         if self.left.get() < steps || self.is_over() {

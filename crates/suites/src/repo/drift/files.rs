@@ -1,7 +1,7 @@
-//! Files and folders that documents name and that are not there.
+//! Finds missing files and folders that documents mention.
 //!
-//! Where git knows the path, that it is gone is certain. Where there is no git, a path is doubted only if the folder is
-//! there and holds files of the same kind.
+//! A path that is in git history but gone is certain. Without git, a path is suspect only if its folder exists and
+//! contains files of the same kind.
 
 use super::{
     Doubt, Found, Ground,
@@ -19,31 +19,31 @@ use crate::repo::{
 };
 use std::collections::BTreeMap;
 
-/// How a document names a file.
+/// How a document mentions a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Manner {
     /// In running text.
     Named,
     /// In a command that needs it.
     Run,
-    /// By going there.
+    /// By changing into it.
     Entered,
 }
 
-/// A path that a document names.
+/// A path that a document mentions.
 struct Named<'a> {
     line: u32,
     /// As written.
     mention: &'a str,
     path: String,
     manner: Manner,
-    /// Whether the document is for those who work on the project.
+    /// Whether the document is for contributors.
     inward: bool,
-    /// Folders that it may be relative to, nearest first.
+    /// Folders that the path may be relative to, nearest first.
     bases: Vec<&'a str>,
 }
 
-/// Looks up every path of a document.
+/// Checks every path in a document.
 pub(super) fn look(
     known: &Known<'_>,
     document: &DocumentFacts,
@@ -115,7 +115,7 @@ impl Named<'_> {
     }
 }
 
-/// A file that git knows and that is gone.
+/// Checks for a deleted file in git history.
 fn gone(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
     let past = known.today.past?;
     let candidates = named.bases.iter().filter_map(|base| join(base, &named.path));
@@ -135,14 +135,14 @@ fn gone(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
     Some(named.doubt(evidence, Severity::High, suggestion))
 }
 
-/// The single file of the past that ends so, where a path is named as from some folder that is not known.
+/// Returns the only deleted file with this path suffix, for a path relative to an unknown folder.
 fn only_ending(known: &Known<'_>, end: &str) -> Option<String> {
     let mut ending = known.gone().ending(end);
     let path = ending.next().filter(|_| !end.starts_with(".."))?;
     ending.next().is_none().then(|| path.to_owned())
 }
 
-/// Where a file that was renamed is today, through all its names.
+/// Returns the current path of a renamed file, following all renames.
 fn today(known: &Known<'_>, path: &str) -> Option<String> {
     let past = known.today.past?;
     let next = |path: &&str| past.files.get(*path).and_then(|past| past.renamed_to.as_deref());
@@ -151,7 +151,7 @@ fn today(known: &Known<'_>, path: &str) -> Option<String> {
     here.next().map(str::to_owned)
 }
 
-/// The only file of today with the same name.
+/// Returns the only current file with the same name.
 fn namesake(known: &Known<'_>, path: &str) -> Option<String> {
     let name = name_of(path);
     if CONVENTIONAL.binary_search(&name.to_lowercase().as_str()).is_ok() {
@@ -175,12 +175,12 @@ fn tell(path: &str, past: Option<&FilePast>, now: Option<&str>) -> String {
     }
 }
 
-/// A folder of which git knows files, and all of them are gone.
+/// Checks for a folder whose files are all deleted in git history.
 fn gone_folder(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
     let past = known.today.past?;
     let end = named.path.trim_start_matches("./").trim_end_matches('/');
     let explicit = named.mention.ends_with('/') || named.mention.starts_with("./");
-    // A word alone may be anything; with a slash, or after `cd`, it is meant as a folder.
+    // A bare word may be anything; with a slash, or after `cd`, it is a folder.
     if !(end.contains('/') || explicit || named.manner == Manner::Entered) {
         return None;
     }
@@ -216,9 +216,9 @@ fn gone_folder(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
     Some(named.doubt(evidence, Severity::High, moved.filter(|to| !to.is_empty())))
 }
 
-/// A file that is not there though its folder is, with others of its kind.
+/// Checks for a missing file in an existing folder with files of the same kind.
 fn absent(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
-    // Git that knows everything, and not this path, tells that it never was: an example, or a file to be made.
+    // If the complete history does not contain the path, it never existed: an example, or a file to create.
     if known.today.past.is_some_and(|past| past.complete)
         || named.is_bare()
         || !is_written(&named.path)
@@ -246,7 +246,7 @@ fn absent(known: &Known<'_>, named: &Named<'_>) -> Option<Doubt> {
     Some(named.doubt(evidence, severity, suggestion))
 }
 
-/// The paths that a command can't do without.
+/// Returns the paths that a command needs.
 fn needed<'a>(step: &'a Step<'_>) -> Vec<&'a str> {
     let Some((program, arguments)) = step.program() else { return Vec::new() };
     let plain = |word: &'a Word| (!word.opaque).then_some(word.text.as_str());
@@ -272,7 +272,7 @@ fn needed<'a>(step: &'a Step<'_>) -> Vec<&'a str> {
     }
 }
 
-/// The path that a piece of code is, without a line or a test after it.
+/// Parses a code mention as a path, without a trailing line number or test name.
 fn as_path(text: &str) -> Option<String> {
     let text = text.trim();
     let text = text.split_once("::").map_or(text, |(path, _)| path);
@@ -295,7 +295,7 @@ fn as_path(text: &str) -> Option<String> {
     (plain && shaped && path.len() < 200).then(|| path.to_owned())
 }
 
-/// The ending of a file's name, where it has letters alone.
+/// Returns the file extension if it consists of letters.
 pub(super) fn ending(path: &str) -> Option<&str> {
     let (stem, ending) = name_of(path).rsplit_once('.')?;
     let letters = ending.chars().all(|c| c.is_ascii_alphanumeric())
@@ -307,7 +307,7 @@ fn is_written(path: &str) -> bool {
     ending(path).is_some_and(|ending| WRITTEN.binary_search(&ending).is_ok())
 }
 
-/// Whether a path stands for one of the reader's own.
+/// Whether a path is a placeholder for the reader's own.
 pub(super) fn is_placeholder(path: &str) -> bool {
     const WORDS: [&str; 24] = [
         "abc",
@@ -347,7 +347,7 @@ pub(super) fn is_placeholder(path: &str) -> bool {
     })
 }
 
-/// Whether a build or a tool may make what is not there.
+/// Whether a build or tool may create the missing path.
 fn is_made(known: &Known<'_>, named: &Named<'_>) -> bool {
     let tree = known.today.tree;
     let path = named.path.trim_start_matches("./").trim_start_matches("../");

@@ -1,4 +1,4 @@
-//! Options of the project's own programs that documents show and that no code has.
+//! Finds options of the project's programs that documents show but no code contains.
 
 use super::{
     Doubt, Family, Found, Ground,
@@ -10,21 +10,21 @@ use crate::repo::{
     tree::name_of,
 };
 
-/// Options that libraries for command lines bring with them, and names that stand for any option.
+/// Options that command-line libraries add, and placeholder names.
 const COMMON: [&str; 27] = [
     "arg", "args", "bar", "baz", "color", "colour", "config", "debug", "dry-run", "flag", "flags",
     "foo", "help", "json", "long", "opt", "option", "options", "port", "quiet", "silent", "some",
     "verbose", "version", "watch", "yes", "your",
 ];
 
-/// Programs after which the options are theirs.
+/// Programs that take the options after them.
 const OTHERS: [&str; 30] = [
     "bash", "bun", "cargo", "cat", "coverage", "curl", "deno", "docker", "echo", "git", "go",
     "gunicorn", "java", "jest", "ls", "make", "mypy", "node", "npm", "npx", "perl", "pip", "pnpm",
     "pytest", "python", "python3", "ruby", "sh", "uvicorn", "yarn",
 ];
 
-/// Scripts that hand their options on to a framework.
+/// Scripts that pass their options to a framework.
 const PASSING: [&str; 12] = [
     "artisan",
     "console",
@@ -40,7 +40,7 @@ const PASSING: [&str; 12] = [
     "spring",
 ];
 
-/// Looks up every option that a document gives to a program of the project.
+/// Checks every option that a document passes to a program of the project.
 pub(super) fn look(known: &Known<'_>, steps: &[Step<'_>], found: &mut Found) {
     for step in steps.iter().filter(|step| step.folder != Folder::Elsewhere) {
         let Some((program, arguments)) = own(known, step) else { continue };
@@ -65,14 +65,14 @@ pub(super) fn look(known: &Known<'_>, steps: &[Step<'_>], found: &mut Found) {
     }
 }
 
-/// Why a name of a program is doubted.
+/// Describes why an option or subcommand is suspect.
 pub(super) fn unspelt(program: &str, name: &str) -> String {
     format!(
         "{program} belongs to this project, and no source file contains {name} in any spelling"
     )
 }
 
-/// The project's own program that a command runs, and what it is given.
+/// Returns the project's program that a command runs, and its arguments.
 pub(super) fn own<'a>(known: &Known<'_>, step: &'a Step<'_>) -> Option<(&'a str, &'a [Word])> {
     let (program, arguments) = step.program()?;
     let text = |at: usize| arguments.get(at).map(|word| word.text.as_str());
@@ -115,7 +115,7 @@ pub(super) fn own<'a>(known: &Known<'_>, step: &'a Step<'_>) -> Option<(&'a str,
     }
 }
 
-/// The long options among arguments, without their values.
+/// Returns the long options without their values.
 fn flags(arguments: &[Word]) -> Vec<&str> {
     let mut flags = Vec::new();
     for word in arguments {
@@ -141,11 +141,11 @@ fn flags(arguments: &[Word]) -> Vec<&str> {
     flags
 }
 
-/// Starts of functions that take an option or run a subcommand: `opt_zone`, `do_list`.
+/// Prefixes of functions that handle an option or subcommand: `opt_zone`, `do_list`.
 const HANDLERS: [&str; 10] =
     ["arg_", "cmd_", "command_", "do_", "flag_", "handle_", "opt_", "option_", "run_", "set_"];
 
-/// Whether an option or a subcommand stands in the code, in any of the ways in which libraries name it there.
+/// Whether an option or subcommand appears in the code in any spelling that libraries use.
 pub(super) fn is_in_code(known: &Known<'_>, name: &str) -> bool {
     let words = known.today.words;
     let positive = ["no-", "not-", "without-", "with-", "disable-", "enable-", "skip-"];
@@ -157,7 +157,7 @@ pub(super) fn is_in_code(known: &Known<'_>, name: &str) -> bool {
     })
 }
 
-/// Whether an option stands for any: `--any-other-options`, `--do-x`.
+/// Whether an option is a placeholder: `--any-other-options`, `--do-x`.
 fn is_stand_in(name: &str) -> bool {
     name.split(['-', '_']).any(|word| {
         matches!(
@@ -179,7 +179,7 @@ fn is_stand_in(name: &str) -> bool {
     })
 }
 
-/// A name of words joined by `-` as code may write it.
+/// Returns the spellings of a hyphenated name in code.
 pub(super) fn spellings(name: &str) -> [String; 7] {
     let mut kebab = String::with_capacity(name.len() + 4);
     for letter in name.chars() {

@@ -1,18 +1,18 @@
-//! What the project's own `.gitignore` files call a product: it is named in documents and never in the tree.
+//! Build products by the project's `.gitignore` files: documents mention them, but they are not in the tree.
 
 use super::known::above;
 use crate::repo::tree::{Tree, folder_of};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::{cell::RefCell, collections::HashMap};
 
-/// The rules of every folder that was asked about.
+/// Cached rules by folder.
 #[derive(Default)]
 pub(super) struct Ignored {
     rules: RefCell<HashMap<String, Option<Gitignore>>>,
 }
 
 impl Ignored {
-    /// Whether a path is ignored, whatever it is: a file or a folder.
+    /// Whether a path is ignored as a file or folder.
     pub(super) fn has(&self, tree: &Tree, path: &str) -> bool {
         let mut rules = self.rules.borrow_mut();
         above(folder_of(path)).any(|folder| {
@@ -33,7 +33,7 @@ fn read(tree: &Tree, folder: &str) -> Option<Gitignore> {
     let text = tree.text(&path).ok()?;
     let mut builder = GitignoreBuilder::new("");
     for line in text.lines() {
-        // A rule that can't be understood ignores nothing.
+        // An invalid rule ignores nothing.
         drop(builder.add_line(None, line));
     }
     builder.build().ok()

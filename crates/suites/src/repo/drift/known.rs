@@ -1,4 +1,4 @@
-//! What the project has, in the shapes in which documents ask for it. Each index is built when it is first needed.
+//! Indexes of the project for checking mentions. Each index is built on first use.
 
 use super::{Today, effort::Effort};
 use crate::repo::{
@@ -23,7 +23,7 @@ pub(super) struct Declared<'a> {
 /// The first byte of a name, and its length.
 type Shape = (Option<u8>, usize);
 
-/// Everything that the project has.
+/// Everything in the project.
 pub(super) struct Known<'a> {
     pub(super) today: &'a Today<'a>,
     files: OnceCell<Tails<'a>>,
@@ -40,7 +40,7 @@ pub(super) struct Known<'a> {
     dependencies: HashSet<String>,
     inside: OnceCell<HashMap<&'a str, Vec<&'a str>>>,
     alike: OnceCell<HashMap<&'a str, HashMap<&'a str, Vec<&'a str>>>>,
-    /// Types and modules that may have members that their own source does not spell out.
+    /// Types and modules that may have members their source does not spell out.
     pub(super) holders: RefCell<HashMap<String, bool>>,
     pub(super) effort: Effort<'a>,
     gone_in_order: OnceCell<Vec<&'a str>>,
@@ -83,18 +83,18 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Files of today.
+    /// Current files.
     pub(super) fn files(&self) -> &Tails<'a> {
         let paths = || self.today.tree.files().iter().map(|file| file.path.as_ref());
         self.files.get_or_init(|| Tails::new(paths()))
     }
 
-    /// Folders of today.
+    /// Current folders.
     pub(super) fn folders(&self) -> &Tails<'a> {
         self.folders.get_or_init(|| Tails::new(self.today.tree.folders()))
     }
 
-    /// Files that git knows and that are gone.
+    /// Deleted files in git history.
     pub(super) fn gone(&self) -> &Tails<'a> {
         self.gone.get_or_init(|| {
             let past = self.today.past.map(|past| &past.files).into_iter().flatten();
@@ -104,7 +104,7 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// Folders of which every file is gone.
+    /// Folders whose files are all deleted.
     pub(super) fn gone_folders(&self) -> &Tails<'a> {
         self.gone_folders.get_or_init(|| {
             let mut folders = HashSet::new();
@@ -118,7 +118,7 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// Files below a folder that git knows and that are gone.
+    /// Deleted files in git history below a folder.
     pub(super) fn gone_below(&self, folder: &str) -> impl Iterator<Item = &'a str> {
         let all = self.gone_in_order.get_or_init(|| {
             let mut all: Vec<&str> = self.gone().all().collect();
@@ -130,7 +130,7 @@ impl<'a> Known<'a> {
         all.iter().skip(start).copied().take_while(move |path| path.starts_with(&inside))
     }
 
-    /// Files that lie in a folder itself.
+    /// Files directly in a folder.
     pub(super) fn files_in(&self, folder: &str) -> &[&'a str] {
         let inside = self.inside.get_or_init(|| {
             let mut inside: HashMap<&str, Vec<&str>> = HashMap::new();
@@ -142,7 +142,7 @@ impl<'a> Known<'a> {
         inside.get(folder).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Files that lie in a folder itself and have this ending.
+    /// Files directly in a folder with this extension.
     pub(super) fn files_like(&self, folder: &str, ending: &str) -> &[&'a str] {
         let alike = self.alike.get_or_init(|| {
             let mut alike: HashMap<&str, HashMap<&str, Vec<&str>>> = HashMap::new();
@@ -158,14 +158,14 @@ impl<'a> Known<'a> {
         alike.map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether a file of today has this path, but for its ending.
+    /// Whether a current file has this path without its extension.
     pub(super) fn has_stem(&self, path: &str) -> bool {
         let stem = |path: &'a str| path.rsplit_once('.').map_or(path, |(stem, _)| stem);
         let files = || self.today.tree.files().iter().map(|file| stem(file.path.as_ref()));
         self.stems.get_or_init(|| files().collect()).contains(path)
     }
 
-    /// Public symbols by the last part of their name, without those of tests and examples.
+    /// Public symbols by the last part of their name, without tests and examples.
     pub(super) fn symbols(&self) -> &HashMap<&'a str, Vec<Declared<'a>>> {
         self.symbols.get_or_init(|| {
             let mut symbols: HashMap<&str, Vec<Declared<'_>>> = HashMap::new();
@@ -181,7 +181,7 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// Names of public symbols with the same first letter and about the same length.
+    /// Names of public symbols with the same first letter and similar length.
     pub(super) fn symbols_like(&self, name: &str) -> impl Iterator<Item = &'a str> {
         let shape = |name: &str| -> Shape { (name.bytes().next(), name.len()) };
         let shapes = self.shapes.get_or_init(|| {
@@ -196,7 +196,7 @@ impl<'a> Known<'a> {
         lengths.filter_map(move |length| shapes.get(&(first, length))).flatten().copied()
     }
 
-    /// Whether source files or folders with source files in them are called so: a module in most languages.
+    /// Whether a source file or folder with source files has this name: a module in most languages.
     pub(super) fn is_module(&self, name: &str) -> bool {
         self.modules
             .get_or_init(|| {
@@ -215,12 +215,12 @@ impl<'a> Known<'a> {
             .contains(name)
     }
 
-    /// Whether the project, or a package of it, is called so.
+    /// Whether this is the name of the project or one of its packages.
     pub(super) fn is_own_name(&self, name: &str) -> bool {
         self.names.contains(name)
     }
 
-    /// The same for names as code writes them, with `_` for `-`.
+    /// Whether this is a package name as written in code, with `_` for `-`.
     pub(super) fn is_own_package(&self, name: &str) -> bool {
         self.packages.contains(name)
     }
@@ -235,12 +235,12 @@ impl<'a> Known<'a> {
         self.programs.contains(name)
     }
 
-    /// Whether a manifest asks for a package of this name, as code writes it.
+    /// Whether a manifest depends on a package with this name, as written in code.
     pub(super) fn is_dependency(&self, name: &str) -> bool {
         self.dependencies.contains(&as_identifier(name))
     }
 
-    /// Whether something is at a path, or at one that ends so, on disk or in what the walk saw.
+    /// Whether the path, or one with this suffix, exists on disk or in the walk.
     pub(super) fn has_path(&self, folder: &str, path: &str) -> bool {
         let tree = self.today.tree;
         let mut tried = above(folder).filter_map(|base| join(base, path));
@@ -257,7 +257,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// A folder and every one above it, up to the analysed one.
+/// Yields a folder and its ancestors, up to the analyzed folder.
 pub(super) fn above(folder: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(folder), |folder| {
         let folder: &str = folder;
@@ -265,12 +265,12 @@ pub(super) fn above(folder: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The last part of a symbol's name.
+/// Returns the last part of a symbol's name.
 pub(super) fn last_part(name: &str) -> &str {
     name.rsplit(['.', ':', '#']).next().unwrap_or(name)
 }
 
-/// Whether a file is beside the project: a test, an example.
+/// Whether a file is a test or example.
 fn is_aside(path: &str) -> bool {
     const ASIDE: [&str; 18] = [
         "__tests__",
@@ -298,17 +298,17 @@ fn is_aside(path: &str) -> bool {
         || [".test.", ".spec.", "_test."].iter().any(|mark| name.contains(mark))
 }
 
-/// A package's name without what it is grouped under: `@scope/name`, `github.com/owner/name`.
+/// Returns a package name without its scope: `@scope/name`, `github.com/owner/name`.
 fn last_name(name: &str) -> String {
     name_of(name).to_owned()
 }
 
-/// A package's name as code writes it.
+/// Returns a package name as written in code.
 fn as_identifier(name: &str) -> String {
     name.replace(['-', '.'], "_").to_ascii_lowercase()
 }
 
-/// Programs that many machines have: what is called like them is not taken for the project's own.
+/// Common system programs, which are not treated as the project's own.
 const COMMON: [&str; 24] = [
     "bash", "bench", "cargo", "cmake", "curl", "deno", "docker", "docs", "example", "git", "go",
     "java", "make", "node", "npm", "php", "python", "python3", "ruby", "server", "sh", "test",

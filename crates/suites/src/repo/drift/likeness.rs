@@ -1,8 +1,8 @@
-//! What may be meant by a name that is not there.
+//! Suggestions for names that do not exist.
 
 use super::effort::Effort;
 
-/// Names closer than this many edits for their length are taken for the same.
+/// Maximum number of edits for a suggestion, by name length.
 fn reach(name: &str) -> usize {
     match name.chars().count() {
         0..=3 => 0,
@@ -12,7 +12,7 @@ fn reach(name: &str) -> usize {
     }
 }
 
-/// The name of which another one is a slip of the pen: one letter more, less, other, or in the wrong place.
+/// Returns the name that another one is a typo of: one letter added, missing, wrong or misplaced.
 pub(super) fn slip<'a>(
     effort: &Effort<'_>,
     name: &str,
@@ -27,8 +27,7 @@ pub(super) fn slip<'a>(
         .min()
 }
 
-/// The name that is most like another one, whatever its case, where one is near enough; the first of equals in the order
-/// of letters.
+/// Returns the most similar name, ignoring case, if one is close enough; ties go to the first in alphabetical order.
 pub(super) fn nearest<'a>(
     effort: &Effort<'_>,
     name: &str,

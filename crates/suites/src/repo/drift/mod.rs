@@ -1,9 +1,9 @@
-//! Documents that the code has left behind: names in them of what is no longer there, and documents that were left alone
-//! while the code that they name went on.
+//! Documents that no longer match the code: mentions of things that no longer exist, and documents unchanged while the
+//! code they mention changed.
 //!
-//! A wrong finding costs more than a missed one. Each rule looks a name up in every place where it could still be, and
-//! doubts it only on evidence; then the words around the name are read, for a document may well tell of what is gone.
-//! How documents and code are read is not known here.
+//! A wrong finding costs more than a missed one. Each rule looks a name up in every place where it could exist and
+//! needs evidence; then the words around the name are read, because a document may mention on purpose what is gone.
+//! This module does not know how documents and code are parsed.
 
 mod cargo;
 mod commands;
@@ -37,7 +37,7 @@ use std::collections::{HashMap, HashSet};
 /// More names than this are counted and not listed.
 const STALE: usize = 300;
 
-/// What documents are held against.
+/// The current project that documents are compared with.
 pub(super) struct Today<'a> {
     pub(super) tree: &'a Tree,
     /// Every word of the code.
@@ -46,11 +46,11 @@ pub(super) struct Today<'a> {
     pub(super) symbols: &'a HashMap<Box<str>, Vec<Symbol>>,
     pub(super) manifests: &'a [Manifest],
     pub(super) project: &'a Project,
-    /// Where there is git.
+    /// Git history, if available.
     pub(super) past: Option<&'a Past>,
 }
 
-/// A name that seems to be gone, before the words around it are read.
+/// A mention that seems to be gone, before its context is read.
 #[derive(Debug)]
 struct Doubt {
     line: u32,
@@ -63,16 +63,16 @@ struct Doubt {
     family: Option<Family>,
 }
 
-/// What a doubt rests on.
+/// Evidence for a suspect mention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ground {
-    /// It was here once, or can be nowhere else: only words that tell of the past clear it.
+    /// It existed once, or can be nowhere else: only words about the past clear it.
     Certain,
-    /// It is not here: words that tell of an example, or of something that the reader is to make, clear it as well.
+    /// It was not found: words about an example, or about something to create, also clear it.
     Presumed,
 }
 
-/// Names that are looked for in the same way: where most of them are not found, the way is wrong, and not the documents.
+/// Names checked in the same way: if most of them are not found, the check is wrong, not the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Family {
     /// Options of a program.
@@ -83,20 +83,20 @@ enum Family {
     Symbols,
     /// Subcommands of a program.
     Subcommands(String),
-    /// Scripts and targets that a page for users names, by page: they may be those of the reader's own project.
+    /// Scripts and targets on a page for users, by page: they may belong to the reader's own project.
     Scripts(String),
 }
 
-/// What looking at one document gives.
+/// Results of checking one document.
 #[derive(Debug, Default)]
 struct Found {
     checked: u64,
-    /// Names of families that are there.
+    /// Names by family that exist.
     here: Vec<(Family, String)>,
     doubts: Vec<Doubt>,
 }
 
-/// The names of one family, each once.
+/// Distinct names of one family.
 #[derive(Debug, Default)]
 struct Tally {
     here: HashSet<String>,
@@ -106,17 +106,17 @@ struct Tally {
 impl Tally {
     fn is_credible(&self, family: &Family) -> bool {
         let (least, share) = match family {
-            // The first word after a program may as well be an argument: only many that are known tell otherwise.
+            // The first word after a program may be an argument: only many known ones prove otherwise.
             Family::Subcommands(_) => (4, 4),
             Family::Flags(_) | Family::Variables(_) => (2, 2),
-            // What a symbol lies in is known to be the project's already.
+            // The symbol's container is already known to belong to the project.
             Family::Symbols | Family::Scripts(_) => (1, 1),
         };
         self.here.len() >= least && self.here.len() >= share * self.absent.len()
     }
 }
 
-/// Looks up what documents name, as far as there is time.
+/// Checks the names in all documents until the deadline.
 pub(super) fn find(today: &Today<'_>, documents: &[DocumentFacts], halt: Halt<'_>) -> Drift {
     let known = Known::new(today, halt);
     let mut drift = Drift::default();
@@ -152,7 +152,7 @@ pub(super) fn find(today: &Today<'_>, documents: &[DocumentFacts], halt: Halt<'_
     drift
 }
 
-/// Everything that one document names.
+/// Checks everything that one document mentions.
 fn look(known: &Known<'_>, document: &DocumentFacts) -> Found {
     let steps = shell::steps(known, document);
     let mut found = Found::default();
@@ -163,7 +163,7 @@ fn look(known: &Known<'_>, document: &DocumentFacts) -> Found {
     found
 }
 
-/// Surest first.
+/// Most certain first.
 fn key(stale: &Stale) -> (Severity, u8, &str, u64, &str) {
     let kind = match stale.kind {
         MentionKind::File => 0,
@@ -174,12 +174,12 @@ fn key(stale: &Stale) -> (Severity, u8, &str, u64, &str) {
     (stale.severity, kind, &stale.path, stale.line, &stale.mention)
 }
 
-/// Drops what the words around a name explain, and what is named twice.
+/// Drops mentions explained by their context, and duplicates.
 fn confirm(known: &Known<'_>, document: &DocumentFacts, mut doubts: Vec<Doubt>) -> Vec<Doubt> {
     if doubts.is_empty() {
         return doubts;
     }
-    // A document that can't be read again gives no words that could clear a doubt, so that none can be upheld.
+    // Without the text, no context can clear a mention, so none is reported.
     let Ok(text) = known.today.tree.text(&document.path) else { return Vec::new() };
     let around = Surroundings::new(document, &text);
     let mut named = HashSet::new();

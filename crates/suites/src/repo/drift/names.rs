@@ -1,6 +1,6 @@
-//! Names that every project may have, and that therefore tell nothing of this one: data alone.
+//! Names that any project may have and that prove nothing: data only.
 
-/// Endings of files that people write; others may come out of a build.
+/// Extensions of files that people write; others may be build products.
 pub(super) const WRITTEN: [&str; 66] = [
     "adoc", "bash", "bat", "bzl", "c", "cc", "cfg", "clj", "cmake", "cmd", "cpp", "cs", "css",
     "cts", "cxx", "dart", "ex", "exs", "fish", "fs", "go", "gradle", "graphql", "groovy", "h",
@@ -9,7 +9,7 @@ pub(super) const WRITTEN: [&str; 66] = [
     "sh", "sql", "svelte", "swift", "tf", "toml", "ts", "tsx", "vue", "yaml", "yml", "zig", "zsh",
 ];
 
-/// Folders that builds, tests and tools make, unless the project has one of that name.
+/// Folders created by builds, tests and tools, unless the project has one with that name.
 pub(super) const MADE: [&str; 62] = [
     ".cache",
     ".coverage",
@@ -75,7 +75,7 @@ pub(super) const MADE: [&str; 62] = [
     "wheelhouse",
 ];
 
-/// Names that every project may have: one without a folder before it need not be this project's.
+/// File names that any project may have: without a folder, one need not belong to this project.
 pub(super) const CONVENTIONAL: [&str; 74] = [
     "__init__.py",
     "__main__.py",
@@ -153,7 +153,7 @@ pub(super) const CONVENTIONAL: [&str; 74] = [
     "views.py",
 ];
 
-/// Types, modules and words that every language or its library has.
+/// Types, modules and words of languages and their standard libraries.
 pub(super) const COMMON: [&str; 79] = [
     "App",
     "Array",
@@ -236,7 +236,7 @@ pub(super) const COMMON: [&str; 79] = [
     "window",
 ];
 
-/// Members that types have without a word of their own code: from derives, base classes, the language.
+/// Members that types get without own code: from derives, base classes, the language.
 pub(super) const MEMBERS: [&str; 60] = [
     "apply",
     "args",

@@ -1,4 +1,4 @@
-//! Documents untouched since the code that they name changed.
+//! Documents unchanged since the code they mention changed.
 
 use super::{
     known::{Known, above},
@@ -13,16 +13,16 @@ use crate::repo::{
 };
 use std::collections::{BTreeSet, HashSet};
 
-/// Documents beyond this many are left out.
+/// Maximum number of listed documents.
 const DOCUMENTS: usize = 100;
-/// Files beyond this many are counted and not listed.
+/// Maximum number of listed files per document.
 const FILES: usize = 10;
-/// Fewer commits than this may well have left what the document says as it was.
+/// Minimum number of commits: fewer may not have affected what the document says.
 const CHANGES: usize = 5;
-/// So may those of a shorter time.
+/// Minimum time between document and code changes.
 const APART: i64 = 30 * 24 * 60 * 60;
 
-/// Documents that fell behind, most changes first.
+/// Finds outdated documents, most changes first.
 pub(super) fn find(
     known: &Known<'_>,
     past: &Past,
@@ -68,7 +68,7 @@ fn judge(known: &Known<'_>, past: &Past, document: &DocumentFacts) -> Option<Out
     })
 }
 
-/// The source files that a document names or links to, each once.
+/// Returns the source files that a document mentions or links to, each once.
 fn named(known: &Known<'_>, document: &DocumentFacts) -> BTreeSet<String> {
     let home = folder_of(&document.path);
     let links = document.links.iter().filter(|link| !link.image).map(|link| link.target.as_ref());
@@ -88,7 +88,7 @@ fn is_source(known: &Known<'_>, path: &str) -> bool {
     language.is_some_and(|language| languages::nature(language) == Nature::Program)
 }
 
-/// The day of a time, as `2024-05-31`.
+/// Formats a time as a date: `2024-05-31`.
 pub(super) fn date(seconds: i64) -> String {
     gix::date::Time::new(seconds, 0).format_or_unix(gix::date::time::format::SHORT)
 }

@@ -1,7 +1,7 @@
-//! Words by which documents tell that something is not of today, or not of this project: data alone. Phrases are in small
-//! letters, with one space between words and for every other sign.
+//! Phrases that mark a mention as past, planned or foreign: data only. Phrases are lowercase, with one space between
+//! words and in place of any other character.
 
-/// Folders whose documents tell of the past, of plans, or of somebody else's project.
+/// Folders whose documents are about the past, plans or another project.
 pub(super) const FOLDERS: [&str; 78] = [
     ".changeset",
     "__fixtures__",
@@ -83,7 +83,7 @@ pub(super) const FOLDERS: [&str; 78] = [
     "whatsnew",
 ];
 
-/// Words in the name of a document that does so.
+/// Words in the names of such documents.
 pub(super) const NAMES: [&str; 51] = [
     "adr",
     "archive",
@@ -138,7 +138,7 @@ pub(super) const NAMES: [&str; 51] = [
     "wishlist",
 ];
 
-/// Phrases in a title or a heading above which names are not of today.
+/// Phrases in a title or heading under which names are not current.
 pub(super) const HEADINGS: [&str; 44] = [
     "backward compatibility",
     "backwards compatibility",
@@ -186,7 +186,7 @@ pub(super) const HEADINGS: [&str; 44] = [
     "wishlist",
 ];
 
-/// Phrases that tell of what is gone, or was never there.
+/// Phrases about things that are gone or never existed.
 pub(super) const PAST: [&str; 73] = [
     "back when",
     "before version",
@@ -263,7 +263,7 @@ pub(super) const PAST: [&str; 73] = [
     "will be",
 ];
 
-/// Phrases that tell of other people's code.
+/// Phrases about third-party code.
 pub(super) const FOREIGN: [&str; 15] = [
     "another project",
     "as in",
@@ -282,7 +282,7 @@ pub(super) const FOREIGN: [&str; 15] = [
     "your own",
 ];
 
-/// Phrases that tell of what is gone even from the next paragraph.
+/// Phrases about removed things that also apply to the paragraph before them.
 pub(super) const STRONG: [&str; 8] = [
     "been removed",
     "deprecated",
@@ -294,7 +294,7 @@ pub(super) const STRONG: [&str; 8] = [
     "was removed",
 ];
 
-/// Words that make everything below them in a section an invention.
+/// Words that mark the rest of a section as made up.
 pub(super) const INVENTED: [&str; 9] = [
     "fake",
     "fictional",
@@ -307,7 +307,7 @@ pub(super) const INVENTED: [&str; 9] = [
     "suppose",
 ];
 
-/// Phrases that tell of an example, of something to be made, or of what comes out.
+/// Phrases about examples, things to create, or output.
 pub(super) const EXAMPLES: [&str; 52] = [
     "add a",
     "add the",

@@ -1,4 +1,4 @@
-//! Files that name what can be run: scripts, targets, recipes, tasks. Reads the names; what they do is not its matter.
+//! Files that define runnable names: scripts, targets, recipes, tasks. Reads only the names.
 
 use super::known::{Known, above};
 use crate::repo::tree::{Tree, folder_of, join, name_of};
@@ -9,12 +9,12 @@ use std::{
     rc::Rc,
 };
 
-/// More files of one kind than this are not searched for a name.
+/// Maximum number of files of one kind searched for a name.
 const SEARCHED: usize = 300;
-/// Makefiles that include each other are followed this far.
+/// Maximum include depth of Makefiles.
 const INCLUDES: usize = 4;
 
-/// What runs things by name.
+/// A tool that runs targets by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Runner {
     /// npm, pnpm, Yarn and Bun.
@@ -49,7 +49,7 @@ impl Runner {
         }
     }
 
-    /// Files from which its own file may be made.
+    /// Files that its own file may be generated from.
     fn sources(self) -> &'static [&'static str] {
         match self {
             Self::Make => &[
@@ -70,7 +70,7 @@ impl Runner {
     fn read(self, tree: &Tree, path: &str) -> Offer {
         let Ok(text) = tree.text(path) else { return Offer::unread() };
         match self {
-            // A file with comments is not read, so that it may hold anything.
+            // A file with comments is not parsed, so it may contain anything.
             Self::Deno if name_of(path) != "package.json" => {
                 keys(serde_json::from_str(&text).ok(), "tasks")
             }
@@ -86,13 +86,13 @@ impl Runner {
     }
 }
 
-/// What one file offers.
+/// Targets in one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Offer {
     pub(super) names: BTreeSet<String>,
-    /// Starts and ends of names that are made: `test-%`.
+    /// Prefixes and suffixes of pattern targets: `test-%`.
     patterns: Vec<(String, String)>,
-    /// Whether there may be more than can be read.
+    /// Whether there may be more targets than were read.
     open: bool,
 }
 
@@ -116,20 +116,20 @@ impl Offer {
     }
 }
 
-/// Whether a name can be run.
+/// Whether a target exists.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// Some file has it.
+    /// A file defines it.
     There,
-    /// Nothing can be said.
+    /// Unknown.
     Unsure,
-    /// The file that should have it does not.
+    /// The file that should define it does not.
     Absent { file: String, offer: Rc<Offer> },
-    /// The file that had it is gone.
+    /// The file that defined it was deleted.
     Gone { file: String },
 }
 
-/// Every file that was read so far.
+/// Cache of files read so far.
 #[derive(Default)]
 pub(super) struct Runners {
     read: RefCell<HashMap<(Runner, String), Rc<Offer>>>,
@@ -146,7 +146,7 @@ impl Runners {
         offer
     }
 
-    /// Looks a name up: first in the files of the given folders and those above, then in every other one of the project.
+    /// Looks up a name: first in the given folders and their ancestors, then in the rest of the project.
     pub(super) fn find(
         &self,
         known: &Known<'_>,
@@ -199,7 +199,7 @@ impl Runners {
     }
 }
 
-/// The keys of an object inside another.
+/// Returns the keys of a nested object.
 fn keys(value: Option<Value>, key: &str) -> Offer {
     let Some(value) = value else { return Offer::unread() };
     let inner = value.get(key);
@@ -237,7 +237,7 @@ fn poe(text: &str) -> Offer {
     offer
 }
 
-/// Every word of the file: sessions are functions, or have a name in a decorator.
+/// Returns every word of the file: sessions are functions, or named in a decorator.
 fn nox(text: &str) -> Offer {
     let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-')));
     let names = words.filter(|word| !word.is_empty()).map(|word| word.replace('-', "_")).collect();
@@ -254,7 +254,7 @@ fn just(text: &str) -> Offer {
                 offer.open = true;
             }
             ["alias", name, ..] => drop(offer.names.insert((*name).to_owned())),
-            // `name := value` sets a variable; the `:=` of a recipe stands in a parameter's default.
+            // `name := value` sets a variable; the `:=` of a recipe is in a parameter's default.
             ["set" | "export", ..] | [_, ":=", ..] => {}
             [name, ..] if line.contains(':') && !name.contains(":=") => {
                 let name = name.trim_start_matches('@').split(':').next().unwrap_or_default();
@@ -277,7 +277,7 @@ fn make(tree: &Tree, folder: &str, text: &str, depth: usize) -> Offer {
                 words.for_each(|path| offer.add(include(tree, folder, path, depth)));
                 continue;
             }
-            // A line that is nothing but a call may make rules.
+            // A line that is only a call may define rules.
             word if (word.starts_with("$(") && !line.contains(':'))
                 || ["$(eval", "$(foreach", "$(call"].iter().any(|call| line.starts_with(call))
                 || matches!(word, "define" | "load" | ".DEFAULT:") =>
@@ -302,7 +302,7 @@ impl Offer {
         if let Some((start, end)) = target.split_once('%') {
             self.patterns.push((start.to_owned(), end.to_owned()));
         } else if target.contains('$') {
-            // A path below a folder that a variable names is no target that people type.
+            // A path below a variable's folder is not a target that people type.
             self.open |= !target.contains('/');
         } else {
             self.names.insert(target.to_owned());
@@ -314,7 +314,7 @@ fn include(tree: &Tree, folder: &str, path: &str, depth: usize) -> Offer {
     let tried = [folder, ""];
     let mut tried = tried.iter().filter_map(|base| join(base, path));
     let found = tried.find(|path| tree.file(path).is_some()).filter(|_| depth > 0);
-    // What a build writes for itself holds dependencies of files, not targets.
+    // Generated include files contain file dependencies, not targets.
     if path.rsplit_once('.').is_some_and(|(_, ending)| ending == "d") {
         return Offer::default();
     }

@@ -1,6 +1,6 @@
-//! Which documents, and which lines of them, speak of the project as it is today.
+//! Decides which documents and lines describe the project as it is now.
 //!
-//! Changelogs, guides for moving on and records of decisions name what is gone on purpose; so does a sentence with
+//! Changelogs, migration guides and decision records mention removed things on purpose; so does a sentence with
 //! `renamed` in it. Knows words, not what they name.
 
 use super::{
@@ -14,19 +14,19 @@ use crate::repo::{
     tree::{folder_of, name_of},
 };
 
-/// Lines below a name in which such a phrase counts.
+/// Lines below a mention in which a phrase counts.
 const BELOW: u32 = 6;
 
-/// Lines above a name in which such a word counts.
+/// Lines above a mention in which a word counts.
 const ABOVE: u32 = 15;
 
-/// Blank lines between a block of code and what leads to it.
+/// Maximum number of blank lines between a code block and its introduction.
 const BLANK: u32 = 50;
 
-/// Bytes of a line that are read: a line of a megabyte is not written by people.
+/// Bytes of a line that are read: people do not write longer lines.
 const LONGEST_LINE: usize = 2_000;
 
-/// Whether a document speaks of the project as it is today.
+/// Whether a document describes the current project.
 pub(super) fn is_of_today(document: &DocumentFacts) -> bool {
     let path = document.path.to_lowercase();
     let mut parts = path.split('/').rev();
@@ -42,7 +42,7 @@ pub(super) fn is_of_today(document: &DocumentFacts) -> bool {
     !document.title.as_deref().is_some_and(is_of_past)
 }
 
-/// Whether a document is for those who work on the project, and not for those who use it.
+/// Whether a document is for contributors, not users.
 pub(super) fn is_for_developers(known: &Known<'_>, path: &str) -> bool {
     const WORDS: [&str; 22] = [
         "agents",
@@ -78,7 +78,7 @@ pub(super) fn is_for_developers(known: &Known<'_>, path: &str) -> bool {
         || (name_of(&lower).starts_with("readme") && (folder_of(path).is_empty() || package()))
 }
 
-/// Whether a folder or a document is named by a version: `v2`, `1.4.x`, `version-3.0`.
+/// Whether a folder or document is named after a version: `v2`, `1.4.x`, `version-3.0`.
 fn is_version(part: &str) -> bool {
     if let Some(rest) = part.strip_prefix("version-") {
         return rest.starts_with(|c: char| c.is_ascii_digit());
@@ -89,12 +89,12 @@ fn is_version(part: &str) -> bool {
     number && (rest.len() < part.len() || rest.contains('.'))
 }
 
-/// Whether a document is one of a row of records, or of posts: `0007-use-git`, `2024-02-03-hello`.
+/// Whether a document is a numbered record or dated post: `0007-use-git`, `2024-02-03-hello`.
 fn is_numbered(stem: &str) -> bool {
     stem.bytes().take_while(u8::is_ascii_digit).count() >= 3
 }
 
-/// Whether a title or a heading tells of the past or of plans.
+/// Whether a title or heading is about the past or plans.
 fn is_of_past(heading: &str) -> bool {
     let plain = plain(heading);
     let version = heading.trim_start_matches(|c: char| !c.is_alphanumeric());
@@ -106,7 +106,7 @@ fn is_of_past(heading: &str) -> bool {
         })
 }
 
-/// A text in small letters with one space around each word.
+/// Lowercases a text and puts one space around each word.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len() + 2);
     plain.push(' ');
@@ -123,7 +123,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// Whether a phrase stands in a text made by [`plain`], word by word.
+/// Whether a text normalized by [`plain`] contains a phrase of whole words.
 fn holds(plain: &str, phrase: &str) -> bool {
     plain.match_indices(phrase).any(|(at, _)| {
         let end = at + phrase.len();
@@ -132,10 +132,10 @@ fn holds(plain: &str, phrase: &str) -> bool {
     })
 }
 
-/// The text around the names of one document.
+/// The text around the mentions in one document.
 pub(super) struct Surroundings<'a> {
     document: &'a DocumentFacts,
-    /// Lines of headings, and lines at which blocks of code start, in order.
+    /// Lines of headings, and start lines of code blocks, in order.
     headings: Vec<u32>,
     blocks: Vec<u32>,
     lines: Vec<&'a str>,
@@ -143,7 +143,7 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    /// Of a document and its text.
+    /// Creates the context of a document with its text.
     pub(super) fn new(document: &'a DocumentFacts, text: &'a str) -> Self {
         let mut headings: Vec<u32> = document.headings.iter().map(|one| one.line).collect();
         let mut blocks: Vec<u32> = document.code_blocks.iter().map(|one| one.line).collect();
@@ -152,9 +152,9 @@ impl<'a> Surroundings<'a> {
         Self { document, headings, blocks, lines: text.lines().map(shortened).collect(), text }
     }
 
-    /// Whether the words around a name, or the headings above it, explain why it is not there.
+    /// Whether nearby words or headings explain why the name is missing.
     pub(super) fn clear(&self, known: &Known<'_>, doubt: &Doubt) -> bool {
-        // To look for a definition reads the whole text; where there is no effort left for it, nothing is certain.
+        // Searching for a definition reads the whole text; without budget, nothing is certain.
         if !known.effort.spend(self.text.len() + self.document.headings.len()) {
             return true;
         }
@@ -171,7 +171,7 @@ impl<'a> Surroundings<'a> {
             || self.headings_above(doubt.line).any(is_of_past)
     }
 
-    /// Whether the section has told that it makes things up.
+    /// Whether the section said that its names are made up.
     fn is_invented(&self, line: u32) -> bool {
         self.section(line, ABOVE, 1).any(|line| {
             let plain = plain(line);
@@ -179,7 +179,7 @@ impl<'a> Surroundings<'a> {
         })
     }
 
-    /// The lines around one, as far as they lie under the same heading.
+    /// Returns the lines around a line under the same heading.
     fn section(&self, line: u32, above: u32, below: u32) -> impl Iterator<Item = &'a str> {
         let next = self.headings.partition_point(|heading| *heading <= line);
         let start = next.checked_sub(1).and_then(|at| self.headings.get(at)).map_or(1, |at| *at);
@@ -188,7 +188,7 @@ impl<'a> Surroundings<'a> {
         lines.map(|line| self.line(line))
     }
 
-    /// Whether what follows in the section takes the name back.
+    /// Whether later text in the section says that the name is gone.
     fn is_taken_back(&self, line: u32) -> bool {
         self.section(line, 0, BELOW).any(|line| {
             let plain = plain(line);
@@ -196,7 +196,7 @@ impl<'a> Surroundings<'a> {
         })
     }
 
-    /// Whether a plug-in of the project is named in the section: it brings names of its own.
+    /// Whether the section mentions a plug-in of the project, which adds its own names.
     fn has_plugin(&self, known: &Known<'_>, line: u32) -> bool {
         let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         let mut words =
@@ -211,7 +211,7 @@ impl<'a> Surroundings<'a> {
         at.checked_sub(1).and_then(|at| self.lines.get(at)).copied().unwrap_or_default()
     }
 
-    /// The line of a name with its neighbours in the same paragraph, or with what leads to its block of code.
+    /// Returns the line with its paragraph, or with the introduction of its code block.
     fn passage(&self, line: u32) -> String {
         let mut passage = self.line(line).to_owned();
         let mut add = |text: &str| {
@@ -236,7 +236,7 @@ impl<'a> Surroundings<'a> {
         passage
     }
 
-    /// The first line of the block of code that a line lies in.
+    /// Returns the first line of the code block around a line.
     fn fence_above(&self, line: u32) -> Option<u32> {
         let fence = |text: &str| text.trim_start().starts_with(['`', '~'].as_slice());
         let above = self.blocks.partition_point(|block| *block <= line);
@@ -245,7 +245,7 @@ impl<'a> Surroundings<'a> {
             let text = self.line(between).trim_start();
             text.starts_with("```") || text.starts_with("~~~")
         });
-        // Where blocks are set off by more space, the first line with less of it ends them.
+        // In indented blocks, the first line with less indentation ends the block.
         let indent = |text: &str| text.len() - text.trim_start().len();
         let inside = |number: u32| {
             let text = self.line(number);
@@ -255,7 +255,7 @@ impl<'a> Surroundings<'a> {
         (open && !closed).then_some(start)
     }
 
-    /// Whether the name is the text of a link: where that leads is checked with the links.
+    /// Whether the name is the text of a link: link targets are checked elsewhere.
     fn is_linked(&self, doubt: &Doubt) -> bool {
         let line = self.line(doubt.line);
         line.match_indices(&doubt.mention).any(|(at, _)| {
@@ -268,7 +268,7 @@ impl<'a> Surroundings<'a> {
         })
     }
 
-    /// Whether the document itself shows how to make what it names: a script, a class, an option of a task.
+    /// Whether the document itself shows how to create the thing: a script, class or task option.
     fn is_defined(&self, doubt: &Doubt) -> bool {
         let Some(name) = doubt.mention.split_whitespace().next_back() else { return false };
         match doubt.kind {
@@ -289,7 +289,7 @@ impl<'a> Surroundings<'a> {
         }
     }
 
-    /// The headings that a line lies under, innermost first.
+    /// Returns the headings above a line, innermost first.
     fn headings_above(&self, line: u32) -> impl Iterator<Item = &'a str> {
         let mut level = u8::MAX;
         let above = self.document.headings.iter().rev().skip_while(move |one| one.line > line);
@@ -302,7 +302,7 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-/// The beginning of a line.
+/// Returns the start of a line.
 fn shortened(line: &str) -> &str {
     let end = (0..=LONGEST_LINE.min(line.len())).rev().find(|end| line.is_char_boundary(*end));
     end.and_then(|end| line.get(..end)).unwrap_or(line)
@@ -332,12 +332,12 @@ fn declares(line: &str, name: &str) -> bool {
     })
 }
 
-/// Whether a line is the head of a rule for a name: `name:`.
+/// Whether a line starts a rule for a name: `name:`.
 fn heads(line: &str, name: &str) -> bool {
     line.trim_start().strip_prefix(name).is_some_and(|rest| rest.starts_with(':'))
 }
 
-/// Whether a line begins something of its own: an item of a list, a row, a heading, or nothing at all.
+/// Whether a line starts a new item: a list item, table row, heading or blank line.
 fn starts_item(line: &str) -> bool {
     let line = line.trim_start();
     line.is_empty()

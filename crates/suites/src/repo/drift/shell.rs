@@ -1,5 +1,5 @@
-//! Command lines in documents, taken apart into single commands, each with the folder in which it runs. Knows how a shell
-//! reads a line, not what the commands do.
+//! Splits command lines in documents into single commands, each with its working folder. Knows shell syntax, not what
+//! the commands do.
 
 use super::known::{Known, above};
 use crate::repo::{
@@ -11,18 +11,18 @@ use crate::repo::{
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,
-    /// Whether it stands for something else, or is text for the program: quoted, a variable, a placeholder.
+    /// Whether its value is unknown or free text: quoted, a variable, a placeholder.
     pub(super) opaque: bool,
 }
 
 /// The folder in which a command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Folder {
-    /// Nothing says so: the document's, or the top.
+    /// Not specified: the document's folder or the root.
     Unsaid,
-    /// This one of the project.
+    /// A folder of the project.
     Inside(String),
-    /// One that the project does not have.
+    /// A folder outside the project.
     Elsewhere,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// The program and its arguments, without what only starts it: `sudo`, `npx`, `poetry run`.
+    /// Returns the program and its arguments, without wrappers such as `sudo`, `npx`, `poetry run`.
     pub(super) fn program(&self) -> Option<(&str, &[Word])> {
         let mut rest = self.words.as_slice();
         loop {
@@ -58,7 +58,7 @@ impl Step<'_> {
         }
     }
 
-    /// Folders in which the command may run, nearest first; none where it runs elsewhere.
+    /// Folders in which the command may run, nearest first; none if it runs elsewhere.
     pub(super) fn folders(&self) -> Vec<&str> {
         match &self.folder {
             Folder::Unsaid => above(self.home).collect(),
@@ -68,7 +68,7 @@ impl Step<'_> {
     }
 }
 
-/// What starts other programs: a program, or a program with its first argument.
+/// Wrappers: a program, or a program with its first argument.
 const LAUNCHERS: [(&str, Option<&str>); 20] = [
     ("sudo", None),
     ("time", None),
@@ -97,7 +97,7 @@ fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(left, _)| !left.is_empty() && left.chars().all(name))
 }
 
-/// Every command of a document, in its order.
+/// Returns every command of a document, in order.
 pub(super) fn steps<'a>(known: &Known<'_>, document: &'a DocumentFacts) -> Vec<Step<'a>> {
     let home = folder_of(&document.path);
     let mut blocks: Vec<u32> = document.code_blocks.iter().map(|block| block.line).collect();
@@ -135,21 +135,21 @@ fn step<'a>(mention: &'a Mention, home: &'a str, folder: Folder, words: Vec<Word
     Step { line: mention.line, home, folder, words }
 }
 
-/// Where the commands of a document have led so far.
+/// Working folder state while reading the commands of a document.
 struct Walk<'a, 'k> {
     known: &'a Known<'k>,
     home: &'a str,
     folder: Folder,
-    /// The lines at which blocks start, in order.
+    /// Start lines of code blocks, in order.
     blocks: Vec<u32>,
-    /// The line at which the block of the last command starts.
+    /// Start line of the last command's block.
     block: Option<u32>,
-    /// Folders that `git clone` has made of this project.
+    /// Folders created by cloning this project.
     cloned: Vec<String>,
 }
 
 impl Walk<'_, '_> {
-    /// A new block starts where the document is, unless the reader was led away.
+    /// A new block starts in the document's folder, unless earlier commands left it.
     fn enter(&mut self, line: u32) {
         let above = self.blocks.partition_point(|block| *block <= line);
         let block = above.checked_sub(1).and_then(|at| self.blocks.get(at)).copied();
@@ -202,7 +202,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The commands of a line: what stands between `&&`, `||`, `|`, `;` and `&`, without comments and redirections.
+/// Splits a line into commands at `&&`, `||`, `|`, `;` and `&`, without comments and redirections.
 fn split(line: &str) -> Vec<Vec<Word>> {
     let line = line.trim();
     let line = ["$ ", "% ", "> "].iter().find_map(|it| line.strip_prefix(it)).unwrap_or(line);
@@ -219,7 +219,7 @@ fn split(line: &str) -> Vec<Vec<Word>> {
                 reader.push(letter, true);
             }
             '<' | '>' => match letters.peek() {
-                // `<name>` stands for something; anything else leads text in or out, and the next word names where.
+                // `<name>` is a placeholder; anything else is a redirection, and the next word is its file.
                 Some(next) if letter == '<' && next.is_alphabetic() => reader.push(letter, true),
                 _ if reader.word.as_ref().is_some_and(|word| word.text.contains('<')) => {
                     reader.push(letter, true);
@@ -260,7 +260,7 @@ impl Reader {
         word.opaque |= opaque;
     }
 
-    /// The `2` of `2>` is no word.
+    /// The `2` of `2>` is not a word.
     fn drop_number(&mut self) {
         if self.word.as_ref().is_some_and(|word| word.text.chars().all(|c| c.is_ascii_digit())) {
             self.word = None;

@@ -1,7 +1,7 @@
-//! Symbols that documents name and that no code has.
+//! Finds symbols that documents mention but no code contains.
 //!
-//! A name is doubted only where what stands before its last part is this project's, and no source file has the last part
-//! as a word. A bare name belongs to nobody, so that it is doubted only where it is all but one that the project has.
+//! A name is suspect only if its prefix belongs to this project and no source file contains its last part as a word. A
+//! bare name has no owner, so it is suspect only if it is nearly the same as a project symbol.
 
 use super::{
     Doubt, Family, Found, Ground, declaration,
@@ -15,7 +15,7 @@ use crate::repo::{
     report::{MentionKind, Severity},
 };
 
-/// What stands between the parts of a name.
+/// Separator between the parts of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Joint {
     /// `a::b`
@@ -24,20 +24,20 @@ enum Joint {
     Dot,
     /// `a#b`
     Hash,
-    /// Nothing: it has one part.
+    /// No separator: it has one part.
     None,
 }
 
-/// A name as a document writes it, taken apart.
+/// A name in a document, split into parts.
 #[derive(Debug, PartialEq, Eq)]
 struct Name<'a> {
     parts: Vec<&'a str>,
     joint: Joint,
-    /// Whether it is shown being called.
+    /// Whether it is shown as a call.
     called: bool,
 }
 
-/// Looks up every symbol of a document.
+/// Checks every symbol in a document.
 pub(super) fn look(
     known: &Known<'_>,
     document: &DocumentFacts,
@@ -62,7 +62,7 @@ pub(super) fn look(
             bare.push((mention, name.parts[0].to_owned(), name.called));
         }
     }
-    // A document that names none of the project's symbols is about something else.
+    // A document without any project symbol is about something else.
     if own > 1 {
         for (mention, name, called) in bare {
             doubt_bare(known, mention, &name, called, found);
@@ -73,7 +73,7 @@ pub(super) fn look(
     }
 }
 
-/// A name with parts; whether it is one of the project's.
+/// Checks a qualified name; returns whether it belongs to the project.
 fn qualified(known: &Known<'_>, mention: &Mention, name: &Name<'_>, found: &mut Found) -> bool {
     let Some((first, rest)) = name.parts.split_first() else { return false };
     if rest.is_empty() || is_file_or_host(name) || !(*first == "crate" || is_own(known, first)) {
@@ -87,7 +87,7 @@ fn qualified(known: &Known<'_>, mention: &Mention, name: &Name<'_>, found: &mut 
         return true;
     };
     let part = rest[at];
-    // What lies under a name that is not there can't be judged; neither can what another project brings in.
+    // Names below a missing name cannot be checked, nor can names that another project adds.
     let holder = if at == 0 { first } else { rest[at - 1] };
     let through = rest.iter().take(at);
     if part.len() < 3
@@ -124,7 +124,7 @@ fn doubt(
     }
 }
 
-/// The same word as the code has it in other letters.
+/// Returns the word as the code writes it in another case.
 fn recased(known: &Known<'_>, part: &str) -> Option<String> {
     let (first, rest) = part.split_at_checked(1)?;
     let title = format!("{}{}", first.to_uppercase(), rest.to_lowercase());
@@ -132,7 +132,7 @@ fn recased(known: &Known<'_>, part: &str) -> Option<String> {
     forms.into_iter().find(|form| known.today.words.has(form))
 }
 
-/// The symbol of a type that is most like a name.
+/// Returns the member of a type that is most similar to a name.
 fn member(known: &Known<'_>, holder: &str, part: &str) -> Option<String> {
     let declared = known.symbols().get(holder).into_iter().flatten();
     let symbols = declared.filter_map(|one| known.today.symbols.get(one.path)).flatten();
@@ -142,7 +142,7 @@ fn member(known: &Known<'_>, holder: &str, part: &str) -> Option<String> {
     inside.or_else(|| likeness::nearest(effort, part, known.symbols_like(part))).map(str::to_owned)
 }
 
-/// Whether what a name starts with is this project's: a package or a type.
+/// Whether the prefix of a name belongs to this project: a package or type.
 fn is_own(known: &Known<'_>, first: &str) -> bool {
     if first.len() < 3 || is_common(first) {
         return false;
@@ -157,7 +157,7 @@ fn is_own(known: &Known<'_>, first: &str) -> bool {
     known.is_own_package(first)
 }
 
-/// A variable that carries the project's name: `DOCENT_LOG`.
+/// Checks a variable with the project's prefix: `DOCENT_LOG`.
 fn constant(known: &Known<'_>, mention: &Mention, name: &str, found: &mut Found) {
     let screaming = name.contains('_')
         && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
@@ -168,7 +168,7 @@ fn constant(known: &Known<'_>, mention: &Mention, name: &str, found: &mut Found)
     }
     found.checked += 1;
     let words = known.today.words;
-    // Where the code has the start of the name, it puts such names together, and this one may stand nowhere whole.
+    // If the code contains the prefix, it builds such names, and the full name may not appear anywhere.
     let starts = name.match_indices('_').filter_map(|(at, _)| name.get(..at));
     let made = starts.into_iter().any(|start| words.has(start) || words.has(&format!("{start}_")));
     let family = Family::Variables(prefix);
@@ -181,7 +181,7 @@ fn constant(known: &Known<'_>, mention: &Mention, name: &str, found: &mut Found)
     }
 }
 
-/// A name of one part, which is doubted only where the project has one that is all but the same.
+/// Checks a bare name, which is suspect only if the project has a nearly identical one.
 fn doubt_bare(known: &Known<'_>, mention: &Mention, name: &str, called: bool, found: &mut Found) {
     let humps = name.chars().filter(char::is_ascii_uppercase).count();
     let telling = if called { name.len() > 5 } else { humps > 1 && name.len() > 7 };
@@ -190,7 +190,7 @@ fn doubt_bare(known: &Known<'_>, mention: &Mention, name: &str, called: bool, fo
         return;
     }
     let near = likeness::slip(&known.effort, name, known.symbols_like(name));
-    // Several of a thing are written like this too.
+    // Plurals are written like this too.
     let plural =
         |near: &&str| name.strip_suffix('s') == Some(near) || near.strip_suffix('s') == Some(name);
     let Some(near) = near.filter(|near| !plural(near)) else { return };
@@ -199,7 +199,7 @@ fn doubt_bare(known: &Known<'_>, mention: &Mention, name: &str, called: bool, fo
     found.doubts.push(doubt(mention, evidence, Severity::Low, Some(near.to_owned())));
 }
 
-/// `python -m package.module`, where the package is this project's and has no such module.
+/// Checks `python -m package.module`, where the package belongs to this project but has no such module.
 fn module(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
     let Some(("python" | "python3" | "py", arguments)) = step.program() else { return };
     let [flag, module, ..] = arguments else { return };
@@ -239,7 +239,7 @@ fn module(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
     });
 }
 
-/// A piece of code without what stands between `<` and `>`; `None` where that stands for a part of a name.
+/// Strips text between `<` and `>`; `None` if it stands for part of a name.
 fn without_generics(text: &str) -> Option<String> {
     let is_part = |letter: &char| letter.is_alphanumeric() || *letter == '_';
     let mut depth = 0_u32;
@@ -262,7 +262,7 @@ fn without_generics(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Takes a name apart; `None` for anything else.
+/// Parses a name; `None` for anything else.
 fn read(text: &str) -> Option<Name<'_>> {
     let text = text.strip_prefix('@').unwrap_or(text);
     let (path, called) = match text.split_once('(') {
@@ -287,7 +287,7 @@ fn read(text: &str) -> Option<Name<'_>> {
     parts.iter().all(|part| is_identifier(part)).then_some(Name { parts, joint, called })
 }
 
-/// Whether a part of a name stands for any, or is but the start of some: `MARKER_NAME`, `MyClass`, `foo`, `debug_`.
+/// Whether part of a name is a placeholder or prefix: `MARKER_NAME`, `MyClass`, `foo`, `debug_`.
 fn is_stand_in(part: &str) -> bool {
     let lower = part.to_lowercase();
     let shouted = !part.chars().any(|c| c.is_ascii_lowercase());
@@ -308,7 +308,7 @@ fn is_identifier(part: &str) -> bool {
         && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Whether a name with dots is rather that of a file or of a host.
+/// Whether a dotted name is more likely a file or host.
 fn is_file_or_host(name: &Name<'_>) -> bool {
     const ENDINGS: [&str; 60] = [
         "ai", "app", "bash", "bat", "c", "cfg", "com", "conf", "cpp", "css", "csv", "db", "dev",
@@ -321,12 +321,12 @@ fn is_file_or_host(name: &Name<'_>) -> bool {
     name.joint == Joint::Dot && ENDINGS.binary_search(&last.as_str()).is_ok()
 }
 
-/// Names that every language or its library has.
+/// Whether a name belongs to a language or its standard library.
 fn is_common(name: &str) -> bool {
     COMMON.binary_search(&name).is_ok()
 }
 
-/// Members that types have without a word of their own code: from derives, base classes, the language.
+/// Whether types get this member without own code: from derives, base classes, the language.
 fn is_inherited(part: &str) -> bool {
     part.starts_with("__") || MEMBERS.binary_search(&part).is_ok()
 }

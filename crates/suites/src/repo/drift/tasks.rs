@@ -1,6 +1,6 @@
-//! Tasks and subcommands whose names stand in the code itself: Rake, Mix, Nox, and the project's own programs.
+//! Checks tasks and subcommands named in the code itself: Rake, Mix, Nox, and the project's programs.
 //!
-//! No file lists them, so that a name is doubted only where no source file has it, in whatever way it is spelt.
+//! No file lists them, so a name is suspect only if no source file contains it in any spelling.
 
 use super::{
     Doubt, Family, Found, Ground, flags,
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::repo::report::{MentionKind, Severity};
 
-/// Tasks and groups of tasks that libraries bring to Rake and to Mix.
+/// Tasks and namespaces that libraries add to Rake and Mix.
 const BROUGHT: [&str; 58] = [
     "about",
     "app",
@@ -72,7 +72,7 @@ const BROUGHT: [&str; 58] = [
     "yard",
 ];
 
-/// Looks up the tasks that a command runs.
+/// Checks the tasks that a command runs.
 pub(super) fn look(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
     let Some((program, arguments)) = step.program() else { return };
     match program {
@@ -158,7 +158,7 @@ fn is_word(word: &str) -> bool {
         && !super::files::is_placeholder(word)
 }
 
-/// The first word that a program of the project is given, where it may be a subcommand.
+/// Checks the first argument of a project program if it may be a subcommand.
 fn subcommand(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
     let Some((program, [first, ..])) = flags::own(known, step) else { return };
     let name = first.text.as_str();

@@ -1,4 +1,4 @@
-//! A small project with a past, and documents that are right or wrong about it.
+//! A small project with history, and documents that are right or wrong about it.
 
 use super::*;
 use crate::repo::{
@@ -13,7 +13,7 @@ const DAY: i64 = 24 * 60 * 60;
 /// 2024-03-01.
 const MARCH: i64 = 1_709_251_200;
 
-/// What the project has.
+/// The project under test.
 const FILES: [(&str, &str); 44] = [
     (".gitignore", "*.log\n/generated.rs\nlocal.toml\n"),
     (".cargo/config.toml", "[alias]\nxtask = \"run -p xtask --\"\n"),
@@ -88,7 +88,7 @@ const FILES: [(&str, &str); 44] = [
     ("docs/adr/0001-use-git.md", ""),
 ];
 
-/// Paths that git knows and that are gone, with what they became.
+/// Deleted paths in git history, with their new names.
 const GONE: [(&str, Option<&str>); 15] = [
     ("scripts/release.sh", Some("scripts/publish.sh")),
     ("src/lexer.rs", Some("src/scanner.rs")),
@@ -202,7 +202,7 @@ impl Project {
         find(&self.today(past), &[document(path, text), right], &|| false)
     }
 
-    /// What is stale, as `kind mention -> suggestion`.
+    /// Stale mentions, as `kind mention -> suggestion`.
     fn stale(&self, path: &str, text: &str, past: Option<&Past>) -> Vec<String> {
         let tell = |stale: Stale| {
             let suggestion = stale.suggestion.map(|it| format!(" -> {it}")).unwrap_or_default();
@@ -222,7 +222,7 @@ fn write(root: &std::path::Path, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// What Markdown names, read plainly.
+/// Mentions in Markdown, parsed simply.
 fn document(path: &str, text: &str) -> DocumentFacts {
     let mut facts = DocumentFacts {
         path: path.into(),
@@ -676,7 +676,7 @@ fn commands_that_may_be_there_are_not() {
     for text in texts {
         assert_eq!(project.stale("README.md", text, None), Vec::<String>::new(), "{text}");
     }
-    // A page for users means the scripts of theirs, unless it names some of the project's own.
+    // A page for users means their own scripts, unless it mentions some of the project's.
     assert!(project.stale("docs/guide.md", &shell("npm run shine"), None).is_empty());
     let both = shell("npm run lint:fix\nnpm run shine");
     assert_eq!(project.stale("docs/guide.md", &both, None), ["High Command npm run shine"]);

@@ -1,18 +1,18 @@
-//! Gaps of the documents beside the README: what is missing among them, and what in them is no longer true.
+//! Documentation gaps besides the README: missing and outdated documents.
 
 use super::{can_be_absent, command, counted, gap, has_code, told};
 use crate::repo::report::{
     CommandPurpose, DocumentKind, Documentation, Gap, ProjectKind, Report, Severity,
 };
 
-/// More files than this are hard to find one's way in.
+/// Number of files above which a project is hard to navigate.
 const LARGE: u64 = 60;
 
 fn count(documentation: &Documentation, kind: DocumentKind) -> u64 {
     documentation.kinds.iter().find(|it| it.kind == kind).map_or(0, |it| it.count)
 }
 
-/// Links that lead nowhere.
+/// Broken links.
 pub(super) fn broken_links(report: &Report) -> Vec<Gap> {
     let Some(links) = report.links.as_ref().filter(|links| links.broken_count > 0) else {
         return Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn broken_links(report: &Report) -> Vec<Gap> {
     vec![gap(Severity::Medium, what, "Readers follow links to pages that do not exist.", step)]
 }
 
-/// Names of things that are gone.
+/// Mentions of things that no longer exist.
 pub(super) fn stale(report: &Report) -> Vec<Gap> {
     let Some(drift) = report.drift.as_ref().filter(|drift| drift.stale_count > 0) else {
         return Vec::new();
@@ -73,7 +73,7 @@ fn others(number: u64) -> String {
     if number == 1 { "1 more".into() } else { format!("{number} more") }
 }
 
-/// Documents that the code has left behind.
+/// Documents that no longer match the code.
 pub(super) fn outdated(report: &Report) -> Vec<Gap> {
     let Some(drift) = report.drift.as_ref() else { return Vec::new() };
     let Some(first) = drift.outdated.first().filter(|first| first.changes >= 5) else {
@@ -91,14 +91,14 @@ pub(super) fn outdated(report: &Report) -> Vec<Gap> {
     )]
 }
 
-/// A library whose reference is its source.
+/// A library without an API reference.
 pub(super) fn reference(report: &Report) -> Vec<Gap> {
     let Some(documentation) = &report.documentation else { return Vec::new() };
     let library =
         report.project.as_ref().is_some_and(|project| project.kind == ProjectKind::Library);
     let referenced =
         !documentation.api_docs.is_empty() || count(documentation, DocumentKind::Reference) > 0;
-    // One module is read as fast as its reference.
+    // A small library can be read as fast as a reference.
     if !library || referenced || !can_be_absent(report) || report.structure.files < 20 {
         return Vec::new();
     }
@@ -134,7 +134,7 @@ fn generator(report: &Report) -> &'static str {
     }
 }
 
-/// A large project that nothing but the README explains.
+/// A large project explained only by the README.
 pub(super) fn folder(report: &Report) -> Vec<Gap> {
     let written = report.documentation.as_ref().is_some_and(|it| {
         let guides = [DocumentKind::HowTo, DocumentKind::Tutorial, DocumentKind::Explanation];
@@ -168,7 +168,7 @@ pub(super) fn folder(report: &Report) -> Vec<Gap> {
     )]
 }
 
-/// Guides for those who know it, and none for those who don't.
+/// Guides for experienced users, but no tutorial.
 pub(super) fn tutorial(report: &Report) -> Vec<Gap> {
     let Some(documentation) = &report.documentation else { return Vec::new() };
     let how_to = count(documentation, DocumentKind::HowTo);
@@ -190,7 +190,7 @@ pub(super) fn tutorial(report: &Report) -> Vec<Gap> {
     )]
 }
 
-/// The folder with most public symbols, if few of them are documented.
+/// The folder with the most public symbols, if few are documented.
 pub(super) fn coverage(report: &Report) -> Vec<Gap> {
     let Some(coverage) = &report.coverage else { return Vec::new() };
     let largest = coverage
@@ -215,7 +215,7 @@ pub(super) fn coverage(report: &Report) -> Vec<Gap> {
     )]
 }
 
-/// No changelog, or one that ends before the current version.
+/// A missing changelog, or one without the current version.
 pub(super) fn changelog(report: &Report) -> Vec<Gap> {
     let version = report
         .manifests
@@ -238,7 +238,7 @@ pub(super) fn changelog(report: &Report) -> Vec<Gap> {
             format!("Add {version} (from {manifest}) to {}.", changelog.path),
         )];
     }
-    // Releases are what a changelog tells of.
+    // A changelog lists releases.
     let released =
         version.is_some() || report.history.as_ref().is_some_and(|it| it.releases.count > 0);
     let looked = report.presence.changelog.is_none() && can_be_absent(report) && has_code(report);
@@ -256,7 +256,7 @@ pub(super) fn changelog(report: &Report) -> Vec<Gap> {
     )]
 }
 
-/// Documents that say the same, or that nobody finds.
+/// Duplicate or unlinked documents.
 pub(super) fn redundant(report: &Report) -> Vec<Gap> {
     let Some(redundancy) = &report.redundancy else { return Vec::new() };
     let mut gaps = Vec::new();
@@ -285,7 +285,7 @@ pub(super) fn redundant(report: &Report) -> Vec<Gap> {
     gaps
 }
 
-/// Code that no viewer can colour and no tool can check.
+/// Code blocks without a language label.
 pub(super) fn unlabelled(report: &Report) -> Vec<Gap> {
     let Some(examples) = report.documentation.as_ref().map(|it| &it.examples) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What the documentation lacks, ranked by what it costs a newcomer. Judges the report; reads nothing.
+//! Documentation gaps, ranked by their impact on a newcomer. Evaluates the report; reads nothing.
 
 mod documents;
 mod project;
@@ -6,20 +6,20 @@ mod readme;
 
 use super::report::{CommandPurpose, Depth, Gap, ProjectCommand, ProjectKind, Report, Severity};
 
-/// Steps that are told, those to learn more included.
+/// Maximum number of next steps, including how to learn more.
 const STEPS: usize = 7;
 
-/// What the next depth adds.
+/// Next step that suggests the `standard` depth.
 const STANDARD: &str = "Call again with depth `standard` for dependencies, commands, license and \
     README gaps.";
 const DEEP: &str = "Call again with depth `deep` for undocumented symbols, broken links, outdated \
     documents and history.";
 
-/// One question to the report.
+/// A rule that checks the report for gaps.
 type Rule = fn(&Report) -> Vec<Gap>;
 
-/// Within one severity, what comes first costs more: first whether one may and can begin, then whether what is read
-/// is true, then what takes longer than it should.
+/// Rules in order of impact within one severity: first whether a newcomer may and can start, then whether the documents
+/// are true, then what takes longer than it should.
 const RULES: &[Rule] = &[
     readme::missing,
     project::licence,
@@ -44,7 +44,7 @@ const RULES: &[Rule] = &[
     documents::unlabelled,
 ];
 
-/// Every gap, costliest first.
+/// Finds all gaps, most important first.
 pub(super) fn find(report: &Report) -> Vec<Gap> {
     let mut gaps: Vec<Gap> = RULES.iter().flat_map(|rule| rule(report)).collect();
     // Stable: within one severity the order of the rules is the ranking.
@@ -52,7 +52,7 @@ pub(super) fn find(report: &Report) -> Vec<Gap> {
     gaps
 }
 
-/// What to do next, in order: the costliest gaps, then how to learn more.
+/// Returns the next steps in order: the most important gaps, then how to learn more.
 pub(super) fn next_steps(report: &Report) -> Vec<String> {
     let more = learn_more(report);
     let room = STEPS - more.len();
@@ -60,7 +60,7 @@ pub(super) fn next_steps(report: &Report) -> Vec<String> {
     steps.take(room).chain(more).collect()
 }
 
-/// How to get a fuller answer.
+/// Suggests how to get a more complete report.
 fn learn_more(report: &Report) -> Vec<String> {
     let site = report.documentation.as_ref().and_then(|it| it.suggested_site.as_ref());
     let site = site.map(|site| {
@@ -102,19 +102,19 @@ fn gap(
     Gap { gap: gap.into(), cost: cost.into(), severity, next_step: next_step.into() }
 }
 
-/// Whether something that was not seen is not there.
+/// Whether something not found is really absent.
 fn can_be_absent(report: &Report) -> bool {
     report.complete
 }
 
-/// Whether there is something to build, to test and to run.
+/// Whether there is code to build, test and run.
 fn has_code(report: &Report) -> bool {
     let kind = report.project.as_ref().map(|project| project.kind);
     let idle = matches!(kind, Some(ProjectKind::Documentation | ProjectKind::Data));
     !idle && report.primary_language.is_some()
 }
 
-/// The best known command for a purpose, in the outermost folder.
+/// Returns the best known command for a purpose, in the outermost folder.
 fn command(report: &Report, purpose: CommandPurpose) -> Option<&ProjectCommand> {
     let commands = report.project.as_ref()?.commands.iter();
     let mut fitting = commands.filter(|command| command.purpose == purpose);
@@ -125,14 +125,14 @@ fn command(report: &Report, purpose: CommandPurpose) -> Option<&ProjectCommand> 
     fitting.find(|command| command.folder == ".").or(Some(first))
 }
 
-/// A command as a step names it: with where it comes from.
+/// Describes a command and its source.
 fn told(command: &ProjectCommand) -> String {
     let folder =
         if command.folder == "." { String::new() } else { format!(" in {}", command.folder) };
     format!("`{}`{folder} (from {})", command.command, command.source)
 }
 
-/// A number of things.
+/// Formats a count with its noun.
 fn counted(number: u64, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }

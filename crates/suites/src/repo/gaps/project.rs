@@ -1,4 +1,4 @@
-//! Gaps of the project around its documents: licence, tests, automation, people.
+//! Project gaps outside the documents: license, tests, automation, people.
 
 use super::{can_be_absent, command, counted, gap, has_code, told};
 use crate::repo::{
@@ -6,7 +6,7 @@ use crate::repo::{
     report::{CommandPurpose, Depth, Gap, Manifest, ProjectKind, Purpose, Report, Severity},
 };
 
-/// No licence, or one without its text.
+/// A missing license, or one without its text.
 pub(super) fn licence(report: &Report) -> Vec<Gap> {
     let presence = &report.presence;
     if presence.licence.is_some() || !can_be_absent(report) {
@@ -38,7 +38,7 @@ pub(super) fn licence(report: &Report) -> Vec<Gap> {
     }
 }
 
-/// A manifest that names another licence than the text.
+/// A manifest that names a different license than the license file.
 pub(super) fn licences_disagree(report: &Report) -> Vec<Gap> {
     let (Some(file), Some(text)) = (&report.presence.licence, &report.presence.licence_id) else {
         return Vec::new();
@@ -64,7 +64,7 @@ pub(super) fn licences_disagree(report: &Report) -> Vec<Gap> {
 pub(super) fn tests(report: &Report) -> Vec<Gap> {
     let presence = &report.presence;
     let found = presence.test_files + presence.inline_test_files > 0;
-    // Tests may stand in sources that were not reached.
+    // Tests may be in sources that were not read.
     if found || !has_code(report) || !can_be_absent(report) || !report.missing.is_empty() {
         return Vec::new();
     }
@@ -78,7 +78,7 @@ pub(super) fn tests(report: &Report) -> Vec<Gap> {
     vec![gap(Severity::Medium, what, cost, step)]
 }
 
-/// No automation that builds and tests.
+/// No continuous integration.
 pub(super) fn continuous_integration(report: &Report) -> Vec<Gap> {
     if !has_code(report) || !report.presence.ci.is_empty() || !can_be_absent(report) {
         return Vec::new();
@@ -96,12 +96,12 @@ pub(super) fn continuous_integration(report: &Report) -> Vec<Gap> {
     )]
 }
 
-/// No guide for contributors.
+/// No contributing guide.
 pub(super) fn contributing(report: &Report) -> Vec<Gap> {
     if report.presence.contributing.is_some() || !has_code(report) || !can_be_absent(report) {
         return Vec::new();
     }
-    // The README may tell it all.
+    // The README may already cover it.
     let readme = report.documentation.as_ref().and_then(|it| it.readme.as_ref());
     let is_in_readme = readme
         .is_some_and(|it| it.items.iter().any(|item| item.item == "contributing" && item.found));
@@ -124,7 +124,7 @@ pub(super) fn contributing(report: &Report) -> Vec<Gap> {
     )]
 }
 
-/// A program whose dependencies may differ on every machine.
+/// A program without a lock file.
 pub(super) fn lock_file(report: &Report) -> Vec<Gap> {
     use ProjectKind as K;
     let Some(project) = &report.project else { return Vec::new() };
@@ -195,14 +195,14 @@ pub(super) fn hot_spots(report: &Report) -> Vec<Gap> {
     })
 }
 
-/// One person who knows it.
+/// A project with a bus factor of one.
 pub(super) fn bus_factor(report: &Report) -> Vec<Gap> {
     let Some(history) =
         report.history.as_ref().filter(|it| it.bus_factor == 1 && it.commits >= 50 && !it.shallow)
     else {
         return Vec::new();
     };
-    // A project of one author knows it.
+    // A project with a single author is aware of it.
     let Some(owner) = history.owners.first().filter(|_| history.author_count > 2) else {
         return Vec::new();
     };

@@ -25,7 +25,7 @@ pub(super) fn missing(report: &Report) -> Vec<Gap> {
     )]
 }
 
-/// A README that names the project and no more.
+/// A README that only names the project.
 pub(super) fn nearly_empty(report: &Report) -> Vec<Gap> {
     let Some(readme) = readme(report).filter(|readme| readme.words < 30 && readme.code_blocks == 0)
     else {
@@ -39,17 +39,17 @@ pub(super) fn nearly_empty(report: &Report) -> Vec<Gap> {
     )]
 }
 
-/// An item of the README that may be missing.
+/// An item that the README may lack.
 struct Item {
     name: &'static str,
-    /// What the README does not do.
+    /// What is wrong with the README.
     lack: &'static str,
     cost: &'static str,
-    /// What to do, with what the project itself says; takes the path of the README.
+    /// Builds the next step from the project's data; takes the path of the README.
     step: fn(&Report, &str) -> String,
 }
 
-/// Costliest first.
+/// Most important first.
 const ITEMS: [Item; 12] = [
     Item {
         name: "purpose",
@@ -125,7 +125,7 @@ const ITEMS: [Item; 12] = [
     },
 ];
 
-/// Items that the README lacks.
+/// Finds the items that the README lacks.
 pub(super) fn items(report: &Report) -> Vec<Gap> {
     let Some(readme) = readme(report) else { return Vec::new() };
     let presence = &report.presence;
@@ -134,7 +134,7 @@ pub(super) fn items(report: &Report) -> Vec<Gap> {
     for known in &ITEMS {
         let mut items = readme.items.iter();
         let lacking = items.find(|item| item.item == known.name && !item.found);
-        // A project without a licence lacks more than a mention of it.
+        // A project without a license has a more important gap.
         if let Some(item) = lacking.filter(|_| known.name != "licence" || !unlicensed) {
             let lack = format!("{} {}", readme.path, known.lack);
             gaps.push(gap(item.severity, lack, known.cost, (known.step)(report, &readme.path)));
@@ -147,7 +147,7 @@ fn readme(report: &Report) -> Option<&Readme> {
     report.documentation.as_ref()?.readme.as_ref()
 }
 
-/// What is known for these purposes, in their order.
+/// Returns the known commands for these purposes, in order.
 fn known(report: &Report, purposes: &[CommandPurpose]) -> Option<String> {
     let commands: Vec<String> =
         purposes.iter().filter_map(|purpose| command(report, *purpose)).map(told).collect();
@@ -227,7 +227,7 @@ fn link_guide(report: &Report, readme: &str) -> String {
     }
 }
 
-/// The command by which other projects take this library in.
+/// Returns the command that adds this library to another project.
 fn adding(report: &Report) -> Option<String> {
     let library = report.project.as_ref().is_some_and(|it| it.kind == ProjectKind::Library);
     let named = report.manifests.iter().filter(|_| library);

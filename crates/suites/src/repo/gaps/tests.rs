@@ -15,7 +15,7 @@ fn item(name: &str, found: bool, severity: Severity) -> ReadmeItem {
     ReadmeItem { item: name.into(), found, evidence: String::new(), line: None, severity }
 }
 
-/// A project with nothing to complain of, at `standard`.
+/// A project without gaps at `standard`.
 fn sound() -> Report {
     Report {
         depth: Depth::Standard,
@@ -61,7 +61,7 @@ fn sound() -> Report {
     }
 }
 
-/// A sound project but for one thing.
+/// A sound project with one change.
 fn with(change: impl FnOnce(&mut Report)) -> Report {
     let mut report = sound();
     change(&mut report);
@@ -87,7 +87,7 @@ fn told(report: &Report) -> Vec<(Severity, String, String)> {
     find(report).into_iter().map(|gap| (gap.severity, gap.gap, gap.next_step)).collect()
 }
 
-/// Every case is a change to a sound project, and the one gap that it makes.
+/// Each case changes one thing in a sound project and expects one gap.
 fn check(cases: Vec<(Report, Severity, &str, &str)>) {
     for (report, severity, what, step) in cases {
         assert_eq!(told(&report), [(severity, what.to_owned(), step.to_owned())]);

@@ -1,4 +1,4 @@
-//! How long ago the files of today last changed.
+//! Ages of current files by their last change.
 
 use super::{
     FileLog,
@@ -10,9 +10,9 @@ use crate::repo::report::Ages;
 const MONTH: i64 = 30;
 const YEAR: i64 = 365;
 
-/// Counts from the newest commit, so that a project at rest does not age by being looked at.
+/// Counts from the newest commit, so an inactive project does not age between analyses.
 pub(super) fn count(log: &Log, newest: i64, today: &[FileLog<'_>]) -> Ages {
-    // Files that no commit changed that was looked at are older than all that were.
+    // Files that no read commit changed are older than all that were changed.
     let days = |file: &FileLog<'_>| file.newest(log).map_or(i64::MAX, |last| (newest - last) / DAY);
     let days: Vec<i64> = today.iter().map(days).collect();
     let between = |from: i64, to: i64| {

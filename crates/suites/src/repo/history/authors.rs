@@ -1,6 +1,6 @@
-//! Who made a commit: one number per person, by the mailmap, by name and by address.
+//! Identifies commit authors: one number per person, by mailmap, name and email address.
 //!
-//! Addresses serve to tell people apart and never leave this module.
+//! Addresses only identify people and never leave this module.
 
 use gix::{
     actor::SignatureRef,
@@ -9,13 +9,13 @@ use gix::{
 };
 use std::collections::HashMap;
 
-/// Longer names are cut.
+/// Maximum length of a name.
 const NAME_CHARACTERS: usize = 80;
-/// What stands for an empty name.
+/// Placeholder for an empty name.
 const NAMELESS: &str = "(no name)";
-/// How the names of programs end.
+/// Suffixes of bot names.
 const BOT_ENDINGS: [&str; 4] = ["[bot]", "-bot", " bot", "-robot"];
-/// Programs that are called otherwise, in small letters.
+/// Other bot names, in lowercase.
 const BOT_NAMES: [&str; 11] = [
     "dependabot",
     "dependabot-preview",
@@ -29,23 +29,23 @@ const BOT_NAMES: [&str; 11] = [
     "bors",
     "web-flow",
 ];
-/// Mailboxes that many people write as.
+/// Shared mailboxes.
 const SHARED_MAILBOXES: [&str; 8] =
     ["noreply", "no-reply", "root", "nobody", "none", "unknown", "git", "devnull"];
 
-/// The number of a person, counted from 0.
+/// Number of a person, from 0.
 pub(super) type AuthorId = u32;
 
-/// A person or a program.
+/// A person or bot.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Author {
-    /// As the newest commit has it.
+    /// Name in the newest commit.
     pub(super) name: String,
-    /// Whether it is a program.
+    /// Whether it is a bot.
     pub(super) bot: bool,
 }
 
-/// Everybody seen so far.
+/// All authors seen so far.
 #[derive(Debug, Default)]
 pub(super) struct Authors {
     mailmap: Snapshot,
@@ -53,32 +53,32 @@ pub(super) struct Authors {
     by_signature: HashMap<Box<[u8]>, AuthorId>,
     by_name: HashMap<String, AuthorId>,
     by_address: HashMap<String, AuthorId>,
-    /// Reused for each look-up.
+    /// Buffer reused for each lookup.
     key: Vec<u8>,
 }
 
 impl Authors {
-    /// Nobody yet.
+    /// Creates an empty list.
     pub(super) fn new(mailmap: Snapshot) -> Self {
         Self { mailmap, ..Self::default() }
     }
 
-    /// The author with this number.
+    /// Returns the author with this number.
     pub(super) fn get(&self, id: AuthorId) -> Option<&Author> {
         self.all.get(id as usize)
     }
 
-    /// How many numbers were given.
+    /// Returns the number of authors.
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether the author with this number is a person, not a program.
+    /// Whether the author with this number is a person, not a bot.
     pub(super) fn is_person(&self, id: AuthorId) -> bool {
         self.get(id).is_some_and(|author| !author.bot)
     }
 
-    /// The number of whoever signed.
+    /// Returns the number of the signature's author.
     pub(super) fn id_of(&mut self, signature: SignatureRef<'_>) -> AuthorId {
         self.key.clear();
         self.key.extend_from_slice(signature.name);
@@ -117,7 +117,7 @@ impl Authors {
     }
 }
 
-/// A name that can be shown: no control characters, no address, not too long. Old names are often Latin-1.
+/// Sanitizes a name: no control characters, no address, limited length. Old names are often Latin-1.
 fn readable(name: &BStr) -> String {
     let text = match name.to_str() {
         Ok(text) => text.to_owned(),
@@ -141,13 +141,13 @@ fn readable(name: &BStr) -> String {
     shown.chars().take(NAME_CHARACTERS).collect()
 }
 
-/// Control characters, and those without width that turn the direction of text, are not shown.
+/// Control characters and invisible direction marks are not shown.
 fn is_shown(char: char) -> bool {
     !char.is_control()
         && !matches!(char, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
 }
 
-/// Whether an address in small letters belongs to one person.
+/// Whether a lowercase address belongs to one person.
 fn is_personal(address: &str) -> bool {
     let trimmed = address.trim_matches(|char: char| !char.is_alphanumeric());
     trimmed.split_once('@').is_some_and(|(mailbox, host)| {

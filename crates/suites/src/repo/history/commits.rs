@@ -1,6 +1,6 @@
-//! The walk through the commits, newest first, and what each of them changed in the analysed folder.
+//! Walks the commits, newest first, and records their changes in the analyzed folder.
 //!
-//! Must not know what the report says about it.
+//! Must not know about the report.
 
 use super::{
     authors::{AuthorId, Authors},
@@ -25,29 +25,29 @@ use std::{
     ops::ControlFlow,
 };
 
-/// How much of the history is looked at.
+/// Limits on how much history is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// At most so many commits.
+    /// Maximum number of commits.
     pub(super) commits: usize,
-    /// At most so many changed paths of all commits together, and so many paths in the newest one.
+    /// Maximum number of changed paths in all commits, and of paths in the newest one.
     pub(super) changes: usize,
-    /// Later times can't be true.
+    /// Later timestamps are invalid.
     pub(super) latest: i64,
 }
 
-/// A commit that was looked at.
+/// A commit that was read.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Commit {
-    /// When it was committed, in seconds since 1970; dates that can't be true are moved to the nearest that can.
+    /// Commit time in seconds since 1970; invalid times are moved to the nearest valid one.
     pub(super) time: i64,
     pub(super) author: AuthorId,
     pub(super) parents: Vec<ObjectId>,
-    /// Whether it is one of the analysed folder's: below the top of the repository, those that changed something in it.
+    /// Whether it belongs to the analyzed folder: below the repository root, whether it changed something in it.
     pub(super) concerns: bool,
 }
 
-/// What is at a path in the newest commit.
+/// Kind of entry at a path in the newest commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Tracked {
     #[default]
@@ -56,18 +56,18 @@ pub(super) enum Tracked {
     File,
 }
 
-/// What happened at one path.
+/// Changes at one path.
 #[derive(Debug, Default)]
 pub(super) struct PathLog {
     /// Commits that changed it, newest first.
     pub(super) changes: Vec<Order>,
-    /// In the newest commit.
+    /// Entry in the newest commit.
     pub(super) tracked: Tracked,
     /// The newest commit that removed it.
     pub(super) removed: Option<Order>,
 }
 
-/// How many objects and references could not be read.
+/// Number of objects and references that could not be read.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Damage {
     pub(super) missing: u64,
@@ -88,23 +88,23 @@ impl Damage {
     }
 }
 
-/// What the walk saw.
+/// Results of the walk.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     /// Newest first.
     pub(super) commits: Vec<Commit>,
-    /// Where each of them is in the list.
+    /// Position of each commit in the list.
     pub(super) orders: IdMap<ObjectId, Order>,
     pub(super) authors: Authors,
-    /// Inside the analysed folder.
+    /// Paths relative to the analyzed folder.
     pub(super) paths: HashMap<Box<str>, PathId>,
-    /// By number of the path.
+    /// Indexed by path number.
     pub(super) logs: Vec<PathLog>,
     pub(super) moves: Moves,
-    /// Whether older commits exist that were not looked at.
+    /// Whether older commits exist that were not read.
     pub(super) truncated: bool,
     pub(super) damage: Damage,
-    /// Whether what the newest commit has is known.
+    /// Whether the files of the newest commit are known.
     pub(super) listed: bool,
     /// Whether the newest commit lacks the analysed folder.
     pub(super) untracked: bool,
@@ -127,7 +127,7 @@ impl Log {
     }
 }
 
-/// Goes through all commits that HEAD leads to, by their time, as far as the bounds and `halt` allow.
+/// Walks all commits reachable from HEAD by time, as far as the limits and `halt` allow.
 pub(super) fn walk(
     repository: &Repository,
     head: ObjectId,
@@ -159,7 +159,7 @@ pub(super) fn walk(
     walk.log
 }
 
-/// Ordered by time, then as they were found.
+/// A commit in the queue, ordered by time, then by discovery.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     time: i64,
@@ -171,7 +171,7 @@ struct Waiting {
 /// The analysed folder in a commit.
 #[derive(Debug, Clone, Copy)]
 enum Folder {
-    /// The commit or a tree in it can't be read.
+    /// The commit or one of its trees cannot be read.
     Unknown,
     Absent,
     Tree(ObjectId),
@@ -196,14 +196,14 @@ struct Walk<'a> {
     log: Log,
     changes: Changes<'a>,
     waiting: BinaryHeap<Waiting>,
-    /// Of every commit that was found.
+    /// Folder of every commit found.
     folders: IdMap<ObjectId, Folder>,
     state: State,
     buffers: [Vec<u8>; 2],
 }
 
 impl Walk<'_> {
-    /// Reads a commit that was found, once.
+    /// Reads each discovered commit once.
     fn load(&mut self, id: ObjectId) {
         if self.folders.contains_key(&id) {
             return;
@@ -229,7 +229,7 @@ impl Walk<'_> {
         let tree = tokens.tree_id()?;
         let mut commit = Commit { time: 0, author: 0, parents: Vec::new(), concerns: false };
         let mut author = None;
-        // Headers behind a broken one are not worth the loss of the whole history.
+        // A broken header must not cost the whole history.
         for token in tokens.map_while(Result::ok) {
             match token {
                 Token::Parent { id } => commit.parents.push(id),
@@ -257,13 +257,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes what the newest commit has.
+    /// Records the files of the newest commit.
     fn list_head(&mut self, head: ObjectId) {
         let folder = self.folder_of(&head);
         self.log.untracked = matches!(folder, Folder::Absent);
         let truncated = self.log.truncated;
         self.log.listed = self.compare(Folder::Absent, folder);
-        // A list that is too long says nothing about older commits.
+        // An incomplete list of files proves nothing about older commits.
         self.log.truncated = truncated;
         self.changes.left = self.bounds.changes;
         if !self.log.listed {
@@ -283,7 +283,7 @@ impl Walk<'_> {
         self.folders.get(commit).copied().unwrap_or(Folder::Unknown)
     }
 
-    /// Looks at a commit. Merges are compared with nothing: what they brought in is counted where it was made.
+    /// Processes a commit. Merges are not compared: their changes are counted where they were made.
     fn take(&mut self, waiting: Waiting) {
         let Waiting { id, mut commit, .. } = waiting;
         let order = Order::try_from(self.log.commits.len()).unwrap_or(Order::MAX);
@@ -309,7 +309,7 @@ impl Walk<'_> {
         self.log.commits.push(commit);
     }
 
-    /// Records what differs between two trees; false where that can't be told, or was too much.
+    /// Records the differences between two trees; false if unknown or too many.
     fn compare(&mut self, before: Folder, after: Folder) -> bool {
         self.changes.recorder = Recorder::default();
         if !before.is_known() || !after.is_known() {
@@ -344,7 +344,7 @@ impl Walk<'_> {
         gix::diff::tree(before, after, &mut self.state, objects, &mut self.changes)
     }
 
-    /// Takes in what was recorded of a commit; false where nothing was.
+    /// Applies the recorded changes of a commit; false if there were none.
     fn note(&mut self, order: Order) -> bool {
         let records = std::mem::take(&mut self.changes.recorder.records);
         let (mut removed, mut added) = (Vec::new(), Vec::new());
@@ -381,7 +381,7 @@ impl Walk<'_> {
     }
 }
 
-/// What an entry of a tree is as a file; folders and submodules are none.
+/// Returns the kind of a tree entry; folders and submodules are not files.
 fn tracked(mode: EntryMode) -> Option<Tracked> {
     match mode {
         mode if mode.is_link() => Some(Tracked::Link),
@@ -390,7 +390,7 @@ fn tracked(mode: EntryMode) -> Option<Tracked> {
     }
 }
 
-/// Records changed paths up to a bound: a tree can name itself a million times over.
+/// Records changed paths up to a limit: a tree can contain itself a million times.
 struct Changes<'a> {
     recorder: Recorder,
     left: usize,

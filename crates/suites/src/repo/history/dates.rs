@@ -1,21 +1,21 @@
-//! Days and months in UTC, as the report writes them.
+//! UTC days and months in the report's format.
 
 use crate::repo::report::Month;
 use gix::date::{Time, time::format};
 use std::collections::HashMap;
 
-/// Seconds of a day.
+/// Seconds in a day.
 pub(super) const DAY: i64 = 86_400;
 
-/// At most so many months are listed.
+/// Maximum number of listed months.
 const MONTHS: i32 = 120;
 
-/// The day of a time, as `2026-11-15`.
+/// Formats a time as a date: `2026-11-15`.
 pub(super) fn day(time: i64) -> String {
     Time::new(time, 0).format_or_unix(format::SHORT)
 }
 
-/// Commits by month, the oldest first, those of the last ten years; a wrong date far back must not fill the list.
+/// Counts commits by month, oldest first, for the last ten years; a wrong old date must not fill the list.
 pub(super) fn months(times: impl Iterator<Item = i64>) -> Vec<Month> {
     let mut counts: HashMap<i32, u64> = HashMap::new();
     for time in times {
@@ -31,13 +31,13 @@ pub(super) fn months(times: impl Iterator<Item = i64>) -> Vec<Month> {
     (oldest..=newest).map(named).collect()
 }
 
-/// Counted from the year 0.
+/// Number of a month since year 0.
 fn month(time: i64) -> i32 {
     let date = Time::new(time, 0).to_zoned();
     date.map_or(1970 * 12, |date| i32::from(date.year()) * 12 + i32::from(date.month()) - 1)
 }
 
-/// The middle one, the lower of two.
+/// Returns the median, the lower of two.
 pub(super) fn median<T: Ord + Copy>(mut values: Vec<T>) -> Option<T> {
     values.sort_unstable();
     values.get(values.len().saturating_sub(1) / 2).copied()
@@ -72,7 +72,7 @@ mod tests {
         let want = [("2024-12", 2), ("2025-01", 0), ("2025-02", 1)];
         let want: Vec<_> = want.map(|(month, commits)| (month.to_owned(), commits)).into();
         assert_eq!(listed(&[february, december, december]), want);
-        // The first second of 1970 is what broken tools write.
+        // Broken tools write the first second of 1970.
         assert_eq!(listed(&[0, february, december, december]), want);
         assert_eq!(listed(&[]), []);
         let ten_years = listed(&[february, february - 3651 * DAY + 31 * DAY]);

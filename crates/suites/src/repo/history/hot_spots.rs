@@ -1,4 +1,4 @@
-//! Files that change often, and those among them that are hard to follow.
+//! Files that change often, and those that are also complex.
 
 use super::{FileLog, Weight, commits::Log, dates::day, owners::per_cent};
 use crate::repo::{
@@ -10,9 +10,9 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-/// At most so many files are listed.
+/// Maximum number of listed files.
 const LISTED: usize = 50;
-/// Folders of tests, in small letters.
+/// Test folders, in lowercase.
 const TEST_FOLDERS: [&str; 10] = [
     "test",
     "tests",
@@ -25,17 +25,17 @@ const TEST_FOLDERS: [&str; 10] = [
     "e2e",
     "fixtures",
 ];
-/// How the names of tests start, without their ending and in small letters.
+/// Prefixes of test file names, without extension, in lowercase.
 const TEST_STARTS: [&str; 3] = ["test_", "test-", "tests_"];
-/// How they end.
+/// Suffixes of test file names.
 const TEST_ENDS: [&str; 9] =
     ["_test", "-test", ".test", "_tests", ".tests", "_spec", "-spec", ".spec", ".cy"];
-/// What they are called as a whole.
+/// Complete test file names.
 const TEST_NAMES: [&str; 4] = ["test", "tests", "conftest", "spec_helper"];
-/// How classes of tests end, where a small letter or a digit stands before.
+/// Suffixes of test class names after a lowercase letter or digit.
 const TEST_CLASSES: [&str; 4] = ["Test", "Tests", "TestCase", "Spec"];
 
-/// The files of today that changed most often.
+/// Returns the current files that changed most often.
 pub(super) fn churn(log: &Log, today: &[FileLog<'_>]) -> Vec<Churn> {
     let mut busiest: Vec<&FileLog<'_>> =
         today.iter().filter(|file| !file.changes.is_empty()).collect();
@@ -53,7 +53,7 @@ pub(super) fn churn(log: &Log, today: &[FileLog<'_>]) -> Vec<Churn> {
     busiest.iter().map(to_churn).collect()
 }
 
-/// The files of today where changes and complexity meet.
+/// Returns the current files with both many changes and high complexity.
 pub(super) fn find(today: &[FileLog<'_>], weights: &HashMap<Box<str>, Weight>) -> Vec<HotSpot> {
     let weighed = |file: &FileLog<'_>| {
         let weight = *weights.get(file.path).filter(|_| !is_test(file.path))?;
@@ -73,7 +73,7 @@ pub(super) fn find(today: &[FileLog<'_>], weights: &HashMap<Box<str>, Weight>) -
     spots.into_iter().map(scored).collect()
 }
 
-/// Whether a path is that of a test, by its folders or its name.
+/// Whether a path is a test, by folder or name.
 fn is_test(path: &str) -> bool {
     let in_tests = folder_of(path)
         .split('/')

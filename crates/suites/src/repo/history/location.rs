@@ -1,7 +1,7 @@
-//! Where the git directory of the analysed folder is, and whether all of it lies inside the served roots.
+//! Locates the git directory of the analyzed folder and checks that all of it is inside the served roots.
 //!
-//! Must not know what is in the history. Git's own files are looked at through [`Roots`]; only a git directory that
-//! passed every check here is handed to the git library, which opens files by itself.
+//! Must not know the contents of the history. Git's files are checked through [`Roots`]; only a git directory that
+//! passed every check is handed to the git library, which opens files by itself.
 
 use crate::{
     files::{Kind, Place, Problem, ReadProblem, Roots, Special},
@@ -12,11 +12,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Pointers and lists of alternates are never longer.
+/// Maximum size of pointer files and lists of alternates.
 const POINTER_BYTES: u64 = 64 << 10;
-/// More object stores than this are not followed.
+/// Maximum number of object stores.
 const STORES: usize = 16;
-/// Files that must be files: a pipe would hold up the call for ever.
+/// Paths that must be regular files: a pipe would block the call forever.
 const FILES: [&str; 6] =
     ["HEAD", "config", "config.worktree", "packed-refs", "shallow", "commondir"];
 
@@ -30,17 +30,17 @@ pub(super) const NO_GIT: &str = "is not a git directory: it has no HEAD, objects
 /// A git directory that may be opened.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Location {
-    /// As it is really called.
+    /// Real path.
     pub(super) git_dir: PathBuf,
-    /// As problems name it.
+    /// Name in problem messages.
     pub(super) shown: String,
-    /// The top of the work tree; `None` where the analysed folder is a git directory itself.
+    /// Root of the work tree; `None` if the analyzed folder is a git directory itself.
     pub(super) work_tree: Option<Place>,
-    /// The folders between the top of the work tree and the analysed one, with it.
+    /// Folders from the work tree root down to the analyzed folder, inclusive.
     pub(super) inside: Vec<String>,
 }
 
-/// Looks for a git directory: the analysed folder itself, or `.git` in it or above, up to its root.
+/// Finds the git directory: the analyzed folder itself, or `.git` in it or an ancestor, up to its root.
 pub(super) fn find(tree: &Tree) -> Result<Option<Location>, Problem> {
     let roots = &tree.roots;
     if is_git_dir(roots, &tree.top) {
@@ -63,7 +63,7 @@ pub(super) fn find(tree: &Tree) -> Result<Option<Location>, Problem> {
     Ok(None)
 }
 
-/// The git directory that `.git` in a folder is, or names.
+/// Returns the git directory that `.git` in a folder is or points to.
 fn git_dir_of(roots: &Roots, folder: &Place) -> Result<Option<Place>, Problem> {
     let entry = join(folder, ".git");
     let place = real(roots, &roots.absolute(&entry), &entry, OUTSIDE)?;
@@ -81,7 +81,7 @@ fn git_dir_of(roots: &Roots, folder: &Place) -> Result<Option<Place>, Problem> {
     Ok(Some(git_dir))
 }
 
-/// What a `.git` file of a linked work tree or a submodule names.
+/// Reads the target of a `.git` file of a linked work tree or submodule.
 fn named(roots: &Roots, file: &Place, entry: &Place) -> Result<Place, Problem> {
     let text = text(roots, file).map_err(|error| unreadable(entry, &error))?;
     let target = text.strip_prefix("gitdir:").map(str::trim).filter(|target| !target.is_empty());
@@ -100,7 +100,7 @@ fn named(roots: &Roots, file: &Place, entry: &Place) -> Result<Place, Problem> {
     }
 }
 
-/// Makes sure that the git library stays inside the roots when it opens this git directory.
+/// Ensures that the git library stays inside the roots when it opens this git directory.
 fn check(roots: &Roots, git_dir: &Place, entry: &Place) -> Result<(), Problem> {
     let common = common_dir(roots, git_dir, entry)?;
     for folder in [git_dir, &common] {
@@ -118,7 +118,7 @@ fn check(roots: &Roots, git_dir: &Place, entry: &Place) -> Result<(), Problem> {
         next += 1;
         check_below(roots, &store, entry)?;
         for alternate in alternates(roots, &store, entry)? {
-            // Relative ones count from the first store, as the git library has it.
+            // Relative paths are resolved from the first store, as in the git library.
             let place = real(roots, &objects.join(alternate), entry, BORROWED)?;
             if !stores.contains(&place) {
                 stores.push(place);
@@ -131,7 +131,7 @@ fn check(roots: &Roots, git_dir: &Place, entry: &Place) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Where a linked work tree shares objects and references with others.
+/// Returns the directory with which a linked work tree shares objects and references.
 fn common_dir(roots: &Roots, git_dir: &Place, entry: &Place) -> Result<Place, Problem> {
     match text(roots, &join(git_dir, "commondir")) {
         Ok(path) => {
@@ -154,7 +154,7 @@ fn alternates(roots: &Roots, store: &Place, entry: &Place) -> Result<Vec<PathBuf
     })
 }
 
-/// Nothing at all, or something of this kind that does not lead out of its root.
+/// Checks that a path is absent, or of this kind and inside its root.
 fn check_kind(roots: &Roots, place: &Place, entry: &Place, want: Kind) -> Result<(), Problem> {
     match roots.kind(place) {
         Ok(kind) if kind == want => Ok(()),
@@ -164,7 +164,7 @@ fn check_kind(roots: &Roots, place: &Place, entry: &Place, want: Kind) -> Result
     }
 }
 
-/// A folder with files, folders, and links to files of its root, or nothing at all.
+/// Checks that a path is absent, or a folder with files, folders and links to files of its root.
 fn check_below(roots: &Roots, folder: &Place, entry: &Place) -> Result<(), Problem> {
     let folder = real(roots, &roots.absolute(folder), entry, LEADS_OUT)?;
     check_kind(roots, &folder, entry, Kind::Folder)?;
@@ -178,7 +178,8 @@ fn check_below(roots: &Roots, folder: &Place, entry: &Place) -> Result<(), Probl
     Ok(())
 }
 
-/// What lies directly in a git directory: a reference may name `ORIG_HEAD` or any other name without small letters.
+/// Checks the top level of a git directory: a reference may name `ORIG_HEAD` or any other name without lowercase
+/// letters.
 fn check_pseudo_refs(roots: &Roots, folder: &Place, entry: &Place) -> Result<(), Problem> {
     for found in roots.walk_special(folder, true).flatten() {
         let is_name_of_ref = !found.place.name().contains(|c: char| c.is_ascii_lowercase());
@@ -189,8 +190,8 @@ fn check_pseudo_refs(roots: &Roots, folder: &Place, entry: &Place) -> Result<(),
     Ok(())
 }
 
-/// The git directories of other work trees: a reference may name anything in them. Git's file system monitor has a socket
-/// there, which fails to open at once.
+/// Checks the git directories of other work trees: a reference may name anything in them. Git's file system monitor has
+/// a socket there, which fails to open immediately.
 fn check_worktrees(roots: &Roots, common: &Place, entry: &Place) -> Result<(), Problem> {
     for found in roots.walk_special(&join(common, "worktrees"), false).flatten() {
         match found.kind {
@@ -211,7 +212,7 @@ fn kind(roots: &Roots, folder: &Place, name: &str) -> Option<Kind> {
     roots.kind(&join(folder, name)).ok()
 }
 
-/// The place of a path with its links followed; `outside` says what is wrong where that is in no root.
+/// Resolves a path with its links; `outside` is the problem if it is in no root.
 fn real(roots: &Roots, path: &Path, entry: &Place, outside: &str) -> Result<Place, Problem> {
     let path = gix::path::realpath(path).map_err(|_| {
         problem(entry, "the history was not read, because its path cannot be resolved")
@@ -224,7 +225,7 @@ fn text(roots: &Roots, place: &Place) -> Result<String, ReadProblem> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A name of git's own below a folder; such names never lead out of it.
+/// Joins one of git's own names to a folder; such names never leave it.
 fn join(folder: &Place, name: &str) -> Place {
     folder.join(name).unwrap_or_else(|| folder.clone())
 }
@@ -236,7 +237,7 @@ fn is_missing(error: &ReadProblem) -> bool {
 
 fn leads_out(entry: &Place, error: &ReadProblem) -> Problem {
     match error {
-        // The handle of the root refuses by itself, without an error of the operating system.
+        // The root handle refuses by itself, without an operating system error.
         ReadProblem::Io { source, .. } if source.raw_os_error().is_none() => {
             problem(entry, LEADS_OUT)
         }
@@ -249,7 +250,7 @@ fn unreadable(entry: &Place, error: &ReadProblem) -> Problem {
     problem(entry, &format!("the git directory can't be read: {reason}"))
 }
 
-/// Something in a git directory that the git library would open, and that is not what it takes it for.
+/// Reports a path that the git library would open but that has an unexpected kind.
 fn unexpected(place: &Place, want: Kind, found: Kind) -> Problem {
     let reason = format!("the history was not read, because this is not a {want} ({found})");
     Problem { path: place.to_string(), reason }

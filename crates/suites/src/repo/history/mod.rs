@@ -1,7 +1,7 @@
-//! What git remembers of the analysed folder: who changed which files, how often and when.
+//! Git history of the analyzed folder: who changed which files, how often and when.
 //!
-//! The one module of the suite that uses the git library, which opens files by itself; `location` makes sure that they
-//! lie inside the served roots. Nothing is executed and nothing is written.
+//! The only module of the suite that uses the git library, which opens files by itself; `location` ensures that they
+//! are inside the served roots. Nothing is executed or written.
 
 mod ages;
 mod authors;
@@ -33,50 +33,50 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// More commits are not looked at.
+/// Maximum number of commits to read.
 const COMMITS: usize = 5_000;
-/// Nor are more changes to files, all commits together: a tree of a few bytes can name a million files.
+/// Maximum number of file changes in all commits: a tree of a few bytes can name a million files.
 const CHANGES: usize = 500_000;
 
-/// The past of every path, as far as it was looked at.
+/// History of every path, as far as it was read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Past {
-    /// By path inside the analysed folder: files that git tracks today and those that are gone.
+    /// By path relative to the analyzed folder: files that git tracks now, and deleted ones.
     pub(super) files: HashMap<Box<str>, FilePast>,
     /// Whether the oldest commit was reached.
     pub(super) complete: bool,
 }
 
-/// The past of one path.
+/// History of one path.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct FilePast {
-    /// When it changed, in seconds since 1970, newest first; under earlier names as well, where it was only moved. Empty
-    /// where no commit changed it that was looked at.
+    /// Change times in seconds since 1970, newest first, including earlier names if it was only moved. Empty if no
+    /// commit that was read changed it.
     pub(super) changes: Vec<i64>,
-    /// Whether it is gone.
+    /// Whether it was deleted.
     pub(super) gone: bool,
-    /// What it was renamed to last, as far as that is known; only where it is gone.
+    /// Its last new name, if known; only for deleted paths.
     pub(super) renamed_to: Option<Box<str>>,
 }
 
-/// How hard a file is to follow.
+/// Complexity of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Weight {
-    /// Paths through it.
+    /// Cyclomatic complexity.
     pub(super) complexity: u64,
     /// Lines of code.
     pub(super) lines: u64,
 }
 
-/// What git remembers, and what stood in the way.
+/// Git history and the problems found while reading it.
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
-    /// `None` where there is no git, or where it can't be read.
+    /// `None` if there is no git repository, or if it cannot be read.
     pub(super) history: Option<(History, Past)>,
     pub(super) problems: Vec<Problem>,
 }
 
-/// Reads the history of the analysed folder.
+/// Reads the history of the analyzed folder.
 pub(super) fn read(tree: &Tree, weights: &HashMap<Box<str>, Weight>, halt: Halt<'_>) -> Remembered {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     // Clocks differ by hours, not by days.
@@ -142,7 +142,7 @@ fn read_found(
     Ok(Some((History { releases, ..history }, past)))
 }
 
-/// Fills in what the commits and the files of today tell.
+/// Completes the history from the commits and current files.
 fn tell(
     log: &Log,
     today: &[FileLog<'_>],
@@ -169,11 +169,11 @@ fn tell(
     }
 }
 
-/// A file of today.
+/// A current file.
 #[derive(Debug)]
 struct FileLog<'a> {
     path: &'a str,
-    /// Commits that changed it, newest first, under earlier names as well.
+    /// Commits that changed it, newest first, including earlier names.
     changes: Cow<'a, [Order]>,
 }
 
@@ -182,13 +182,13 @@ impl FileLog<'_> {
         self.changes.iter().filter_map(|order| log.commits.get(*order as usize))
     }
 
-    /// When it last changed.
+    /// Time of the last change.
     fn newest(&self, log: &Log) -> Option<i64> {
         self.commits(log).map(|commit| commit.time).max()
     }
 }
 
-/// The files of today that git tracks, by path.
+/// Returns the current files that git tracks, by path.
 fn today<'a>(log: &'a Log, tree: &Tree, repository: &Repository) -> Vec<FileLog<'a>> {
     let mut files: Vec<FileLog<'a>> = entries(log)
         .filter(|(path, _, entry)| is_of_today(path, entry, tree, repository))
@@ -199,7 +199,7 @@ fn today<'a>(log: &'a Log, tree: &Tree, repository: &Repository) -> Vec<FileLog<
     files
 }
 
-/// Without a work tree, the files of the newest commit are those of today; secrets are left out as the walk leaves them out.
+/// Without a work tree, the files of the newest commit are the current ones; secrets are excluded as in the walk.
 fn is_of_today(path: &str, entry: &PathLog, tree: &Tree, repository: &Repository) -> bool {
     if repository.bare {
         entry.tracked == Tracked::File && denied(path, false).is_none()
@@ -212,7 +212,7 @@ fn entries(log: &Log) -> impl Iterator<Item = (&str, PathId, &PathLog)> {
     log.paths.iter().filter_map(|(path, id)| Some((&**path, *id, log.logs.get(*id as usize)?)))
 }
 
-/// The commits that changed a file, those before it was moved to its path included.
+/// Returns the commits that changed a file, including those before it was moved.
 fn changes<'a>(log: &'a Log, id: PathId, entry: &'a PathLog) -> Cow<'a, [Order]> {
     let origins = log.moves.origins(id, entry.removed);
     if origins.is_empty() {

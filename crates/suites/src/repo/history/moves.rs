@@ -1,24 +1,24 @@
-//! Files that went from one path to another without a change of their contents.
+//! Files moved from one path to another with unchanged contents.
 
 use gix::ObjectId;
 use std::collections::{BTreeMap, HashMap};
 
-/// The number of a path, counted from 0.
+/// Number of a path, from 0.
 pub(super) type PathId = u32;
-/// The number of a commit: 0 is the newest one.
+/// Number of a commit; 0 is the newest.
 pub(super) type Order = u32;
 
-/// A path that a commit removed or added, and what was in it.
+/// A path that a commit removed or added, with its blob.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leaf<'a> {
     pub(super) path: &'a str,
     pub(super) blob: ObjectId,
 }
 
-/// Pairs what one commit removed with what it added, by equal contents.
+/// Pairs removed and added paths of one commit by equal contents.
 ///
-/// Where several files have the same contents, or none at all, only those with the same name are paired, the ones in
-/// folders of the same names first.
+/// If several files have the same contents, or are empty, only those with the same name are paired, those with the same
+/// folder names first.
 pub(super) fn pair<'a>(removed: &[Leaf<'a>], added: &[Leaf<'a>]) -> Vec<(&'a str, &'a str)> {
     let mut groups: HashMap<ObjectId, (Vec<&'a str>, Vec<&'a str>)> = HashMap::new();
     for leaf in removed {
@@ -40,7 +40,7 @@ pub(super) fn pair<'a>(removed: &[Leaf<'a>], added: &[Leaf<'a>]) -> Vec<(&'a str
     pairs
 }
 
-/// Paths are compared from their end, so that the nearest ones by order have most parts in common.
+/// Paths are compared from the end, so that neighbors share the most parts.
 fn pair_by_name<'a>(removed: &[&'a str], added: &[&'a str], pairs: &mut Vec<(&'a str, &'a str)>) {
     let backwards = |path: &'a str| path.rsplit('/').collect::<Vec<_>>();
     let mut free: BTreeMap<Vec<&str>, &'a str> =
@@ -60,7 +60,7 @@ fn common(left: &[&str], right: &[&str]) -> usize {
     left.iter().zip(right).take_while(|(left, right)| left == right).count()
 }
 
-/// Every move that was seen, newest first per path.
+/// All moves, newest first per path.
 #[derive(Debug, Default)]
 pub(super) struct Moves {
     from: HashMap<PathId, Vec<(Order, PathId)>>,
@@ -68,13 +68,13 @@ pub(super) struct Moves {
 }
 
 impl Moves {
-    /// Takes in a move of a commit that is not newer than those before.
+    /// Adds a move of a commit that is not newer than the previous ones.
     pub(super) fn add(&mut self, order: Order, from: PathId, to: PathId) {
         self.from.entry(from).or_default().push((order, to));
         self.into.entry(to).or_default().push((order, from));
     }
 
-    /// Where a path that was removed by this commit went, and from there on, up to one that stayed.
+    /// Follows the moves of a removed path to the first path that still exists.
     pub(super) fn destination(
         &self,
         path: PathId,
@@ -94,10 +94,10 @@ impl Moves {
         (at != path).then_some(at)
     }
 
-    /// Earlier paths of the file that is at this path today, each with the commit that moved it away from there.
+    /// Returns earlier paths of a current file, each with the commit that moved it away.
     pub(super) fn origins(&self, path: PathId, removed: Option<Order>) -> Vec<(Order, PathId)> {
         let newest = self.into.get(&path).and_then(|moves| moves.first().copied());
-        // What was removed after it had come is not what is there today.
+        // A file removed after it arrived is not the current one.
         let Some(mut last) = newest.filter(|(order, _)| removed.is_none_or(|gone| gone > *order))
         else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Who wrote the files of today, and how many people would have to leave before most of it is nobody's.
+//! Authors of current files, and how many would have to leave before most of the code has no remaining author.
 
 use super::{
     FileLog,
@@ -9,10 +9,10 @@ use super::{
 use crate::repo::report::{FolderOwners, Owner};
 use std::{cmp::Reverse, collections::HashMap};
 
-/// At most so many authors and folders are listed.
+/// Maximum number of listed authors and folders.
 const LISTED: usize = 50;
 
-/// What the report says about people.
+/// Author data for the report.
 #[derive(Debug, Default)]
 pub(super) struct Ownership {
     pub(super) owners: Vec<Owner>,
@@ -34,12 +34,12 @@ impl Changes {
         self.all += 1;
     }
 
-    /// Per cent of all changes, with one digit behind the point.
+    /// Returns the percentage of all changes, with one decimal.
     fn share(&self, author: AuthorId) -> f64 {
         per_cent(self.by_author.get(&author).copied().unwrap_or(0), self.all)
     }
 
-    /// The fewest authors with more than half of the changes.
+    /// Returns the smallest number of authors with more than half of the changes.
     fn bus_factor(&self) -> u64 {
         let mut counts: Vec<u64> = self.by_author.values().copied().collect();
         counts.sort_unstable_by_key(|count| Reverse(*count));
@@ -61,7 +61,7 @@ impl Changes {
     }
 }
 
-/// Counts people's changes to the files of today; what programs did is nobody's knowledge.
+/// Counts people's changes to current files; bots do not count.
 pub(super) fn count(log: &Log, today: &[FileLog<'_>]) -> Ownership {
     let authors = &log.authors;
     let mut all = Changes::default();
@@ -134,7 +134,7 @@ fn folder_owners(authors: &Authors, folders: &HashMap<&str, Changes>) -> Vec<Fol
     listed
 }
 
-/// With one digit behind the point.
+/// Rounds to one decimal.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below what a float holds exactly")]
 pub(super) fn per_cent(part: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { (part as f64 * 1000.0 / all as f64).round() / 10.0 }

@@ -1,4 +1,4 @@
-//! Releases, by the tags that look like versions.
+//! Releases by version tags.
 
 use super::{
     commits::{Bounds, Damage, Log},
@@ -17,11 +17,11 @@ use gix::{
 };
 use std::{cmp::Reverse, collections::HashSet};
 
-/// At most so many releases are listed.
+/// Maximum number of listed releases.
 const LISTED: usize = 20;
-/// Tags of tags of tags are not followed for ever.
+/// Maximum depth of tags of tags.
 const TAG_DEPTH: usize = 8;
-/// Words that say that a tag is no release, in small letters.
+/// Words that mark a tag as not a release, in lowercase.
 const NO_RELEASES: [&str; 7] =
     ["nightly", "snapshot", "canary", "build", "backup", "archive", "before"];
 /// Words after which a single number is a version.
@@ -34,7 +34,7 @@ struct Tagged {
     commit: ObjectId,
 }
 
-/// Looks through the tags.
+/// Reads the tags.
 pub(super) fn read(
     repository: &Repository,
     log: &Log,
@@ -110,7 +110,7 @@ fn tags(
     tags
 }
 
-/// The commit that a tag leads to, and when it was tagged; `None` where it leads to something else.
+/// Returns the commit of a tag and the tag time; `None` if it is not a commit.
 fn target(
     repository: &Repository,
     log: &Log,
@@ -141,7 +141,7 @@ fn target(
     Ok(None)
 }
 
-/// Commits of the analysed folder that this one does not lead to.
+/// Counts commits of the analyzed folder not reachable from this one.
 fn commits_since(log: &Log, release: Order) -> u64 {
     let mut released = vec![false; log.commits.len()];
     let mut waiting = vec![release];
@@ -162,7 +162,7 @@ fn commits_since(log: &Log, release: Order) -> u64 {
 /// Whether a tag looks like a version: `v1.2.3`, `1.2`, `name-1.2.3`, `name@1.2`, `release-4`, `REL_15_2`, `2026-11-15`.
 fn is_version(tag: &str) -> bool {
     let tag = tag.to_lowercase();
-    // `1.5.x` is a line of releases.
+    // `1.5.x` is a release branch.
     if tag.rsplit('.').next() == Some("x") || NO_RELEASES.iter().any(|word| tag.contains(word)) {
         return false;
     }
@@ -184,7 +184,7 @@ fn last_word(name: &str) -> &str {
     name.trim_end_matches(marks).rsplit(marks).next().unwrap_or(name)
 }
 
-/// How many numbers a version starts with. Those of a date may have `-` between them.
+/// Counts the leading numbers of a version. Dates may have `-` between them.
 fn numbers(version: &str) -> usize {
     let is_digit = |char: char| char.is_ascii_digit();
     let year = version.split(|char| !is_digit(char)).next().is_some_and(|first| first.len() == 4);

@@ -1,4 +1,4 @@
-//! A git directory, opened for reading: no configuration of the user or the system, no environment, nothing executed.
+//! A git directory opened for reading: no user or system configuration, no environment, nothing executed.
 
 use super::location::Location;
 use crate::{files::Problem, repo::tree::Tree};
@@ -11,38 +11,38 @@ use gix::{
     odb::pack::cache::lru::MemoryCappedHashmap,
 };
 
-/// An object that claims to be larger is treated as damaged.
+/// Maximum object size; larger ones count as damaged.
 const OBJECT_BYTES: u64 = 64 << 20;
-/// Trees that were read lately are kept up to this size: each is needed again by the commit before.
+/// Cache size for recently read trees: each is needed again for the parent commit.
 const CACHE_BYTES: usize = 16 << 20;
-/// So are those that others are stored as differences from.
+/// Cache size for delta base objects.
 const BASE_CACHE_BYTES: usize = 8 << 20;
-/// A longer mailmap is not read.
+/// Maximum size of the mailmap.
 const MAILMAP_BYTES: u64 = 1 << 20;
 
 /// An open repository.
 pub(super) struct Repository {
     pub(super) git: gix::Repository,
-    /// The folders between the top of the repository and the analysed one, with it.
+    /// Folders from the repository root down to the analyzed folder, inclusive.
     pub(super) inside: Vec<String>,
-    /// Whether there are no files beside the history.
+    /// Whether it has no work tree.
     pub(super) bare: bool,
-    /// Commits whose parents were not cloned.
+    /// Commits at the shallow boundary.
     pub(super) boundary: HashSet<ObjectId>,
     shown: String,
 }
 
-/// What HEAD is.
+/// State of HEAD.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Head {
-    /// The branch; `None` where HEAD is a commit itself.
+    /// Branch; `None` if HEAD is detached.
     pub(super) branch: Option<String>,
-    /// `None` where nothing was committed yet.
+    /// Commit; `None` if there are no commits yet.
     pub(super) commit: Option<ObjectId>,
 }
 
 impl Repository {
-    /// Opens a git directory that was checked before. Who owns it makes no difference, as nothing in it is trusted.
+    /// Opens a checked git directory. Ownership does not matter, because nothing in it is trusted.
     #[expect(clippy::disallowed_methods, reason = "a location lies in a root, links followed")]
     pub(super) fn open(location: &Location) -> Result<Self, Problem> {
         let options = gix::open::Options::isolated()
@@ -59,7 +59,7 @@ impl Repository {
         let mut git = opened.to_thread_local();
         git.object_cache_size(CACHE_BYTES);
         git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(BASE_CACHE_BYTES)));
-        // In a partial clone objects are missing by design; looking for new packs each time would cost a lot.
+        // Partial clones miss objects by design; looking for new packs each time would be slow.
         git.objects.refresh_never();
         let linked = git.git_dir() != git.common_dir();
         let bare = location.work_tree.is_none() || (git.is_bare() && !linked);
@@ -70,12 +70,12 @@ impl Repository {
         Ok(Self { git, inside, bare, boundary: boundary.unwrap_or_default(), shown })
     }
 
-    /// Something that the history lacks.
+    /// Creates a problem about the history.
     pub(super) fn problem(&self, reason: impl Into<String>) -> Problem {
         Problem { path: self.shown.clone(), reason: reason.into() }
     }
 
-    /// Where the history starts.
+    /// Reads HEAD.
     pub(super) fn head(&self) -> Result<Head, Problem> {
         let unreadable =
             |error| self.problem(format!("the git history can't be read: {}", cause(&error)));
@@ -85,7 +85,7 @@ impl Repository {
         Ok(Head { branch, commit })
     }
 
-    /// The project's own list of who is who. Its configuration may name others, which may lie anywhere.
+    /// Reads the project's mailmap. The configuration may name others, which may be anywhere.
     pub(super) fn mailmap(&self, tree: &Tree, location: &Location, head: ObjectId) -> Snapshot {
         let bytes = match location.work_tree.as_ref().filter(|_| !self.bare) {
             Some(top) => {
@@ -108,7 +108,7 @@ impl Repository {
         Some(objects.find_blob(&id, &mut buffer).ok()?.data.to_owned())
     }
 
-    /// The tree of the analysed folder inside the tree of a commit.
+    /// Returns the tree of the analyzed folder in a commit's tree.
     pub(super) fn subtree(
         &self,
         tree: ObjectId,
@@ -124,7 +124,7 @@ impl Repository {
         Ok(Some(at))
     }
 
-    /// What has this name in a tree, and whether it is a tree itself.
+    /// Returns the entry with this name, and whether it is a tree.
     fn entry(
         &self,
         tree: ObjectId,
@@ -140,7 +140,7 @@ impl Repository {
         Ok(None)
     }
 
-    /// The entries of a tree; the empty one need not exist.
+    /// Iterates over a tree's entries; the empty tree need not exist.
     pub(super) fn entries<'a>(
         &self,
         tree: Option<ObjectId>,
@@ -153,7 +153,7 @@ impl Repository {
     }
 }
 
-/// What is wrong, in our own words: those of the git library may quote what it read, and that may be a secret.
+/// Describes an error in our own words: git library messages may quote file contents, which may be secret.
 fn cause(error: &gix::Error) -> &'static str {
     match error {
         error if error.is_unsupported() => {

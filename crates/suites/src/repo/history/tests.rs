@@ -1,4 +1,4 @@
-//! Repositories made by git itself, read without it.
+//! Tests on repositories created by git and read without it.
 
 use super::*;
 use crate::{
@@ -19,19 +19,19 @@ const GRACE: &str = "Grace Hopper <grace@example.com>";
 const LATEST: i64 = START + 1000 * DAY;
 const BOUNDS: Bounds = Bounds { commits: COMMITS, changes: CHANGES, latest: LATEST };
 
-/// A folder to serve, with a repository in it.
+/// A served folder with a repository.
 struct Fixture {
     folder: TempDir,
     top: PathBuf,
 }
 
 impl Fixture {
-    /// An empty repository that is the root itself.
+    /// Creates an empty repository at the root.
     fn new() -> Self {
         Self::at("")
     }
 
-    /// An empty repository in a folder of the root.
+    /// Creates an empty repository in a folder of the root.
     fn at(path: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap().join(path);
@@ -57,7 +57,7 @@ impl Fixture {
         }
     }
 
-    /// Commits everything as it is on disk, so many days after the start.
+    /// Commits everything on disk, this many days after the start.
     fn commit(&self, author: &str, day: i64) {
         self.git(&["add", "-A"]);
         let arguments = ["commit", "-q", "--allow-empty", "-m", "x"];
@@ -80,7 +80,7 @@ impl Fixture {
     }
 }
 
-/// Runs git without anybody's configuration.
+/// Runs git without user or system configuration.
 fn git(folder: &Path, arguments: &[&str], author: &str, time: i64, input: &[u8]) -> String {
     use std::io::Write;
     let (name, address) = author.split_once(" <").unwrap();
@@ -107,7 +107,7 @@ fn git(folder: &Path, arguments: &[&str], author: &str, time: i64, input: &[u8])
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// What the walk sees of a folder of the first root.
+/// Walks a folder of the first root.
 fn tree_at(roots: &[PathBuf], path: &str) -> Tree {
     let roots = Roots::open(roots).unwrap();
     let top = roots.top().join(path).unwrap();
@@ -275,7 +275,7 @@ fn files_are_followed_when_they_move() {
     fixture.git(&["mv", "b.rs", "lib/c.rs"]);
     fixture.commit(ADA, 3);
     fixture.save(&[("lib/c.rs", &text(3))], ADA, 4);
-    // Moved away and made anew, then removed for good.
+    // Moved away, created again, then removed.
     fixture.git(&["mv", "x.rs", "z.rs"]);
     fixture.commit(ADA, 5);
     fixture.save(&[("x.rs", "other")], ADA, 6);
@@ -299,7 +299,7 @@ fn files_are_followed_when_they_move() {
     assert_eq!(past, Past { files: want, complete: true });
     let want = [churn("lib/c.rs", 5, 2, "2024-01-05"), churn("z.rs", 2, 2, "2024-01-06")];
     assert_eq!(history.churn, want);
-    // Who wrote a file keeps it when somebody else moves it.
+    // A file's author stays the same when another person moves it.
     let want = [
         owner("Ada Lovelace", 8, 57.1, "2024-01-10"),
         owner("Grace Hopper", 2, 42.9, "2024-01-02"),
@@ -348,7 +348,7 @@ fn no_git_is_no_problem() {
     let fixture = Fixture::new();
     fixture.save(&[("inner/a.rs", "1")], ADA, 0);
     let empty = tempfile::tempdir().unwrap();
-    // What lies above a root is not looked at.
+    // Paths above a root are not checked.
     for root in [empty.path().to_owned(), fixture.top.join("inner")] {
         let remembered = read_at(&[root], "");
         assert!(remembered.history.is_none());
@@ -471,7 +471,7 @@ fn links_are_followed_inside_the_roots() {
         only_problem(&read_at(std::slice::from_ref(&linked), "")),
         (".git", location::OUTSIDE)
     );
-    // What lies inside a git directory may lie elsewhere in a root.
+    // Parts of a git directory may be elsewhere in a root.
     fs::rename(fixture.top.join(".git/objects"), fixture.root().join("objects")).unwrap();
     symlink("../../objects", fixture.top.join(".git/objects")).unwrap();
     assert_eq!(fixture.history().0.commits, 1);
@@ -505,7 +505,7 @@ fn a_pipe_does_not_hold_up_the_call() {
     }
 }
 
-/// What HEAD names is opened by the git library, whatever it is.
+/// The git library opens whatever HEAD names.
 #[cfg(unix)]
 #[test]
 fn a_pipe_that_head_names_does_not_hold_up_the_call() {
@@ -593,10 +593,10 @@ fn damage_leaves_what_can_be_read() {
         fs::write(file, "not zlib").unwrap();
     };
     let cases: [Case; 4] = [
-        // A commit: what came before is out of reach, and what it is compared with as well.
+        // A commit: its ancestors are unreachable, and so is its parent for comparison.
         ("HEAD~1", remove, (1, 0), (1, true), &[]),
         ("HEAD~1", spoil, (0, 1), (1, true), &[]),
-        // A tree: two commits can't be compared.
+        // A tree: two commits cannot be compared.
         ("HEAD~1^{tree}", remove, (2, 0), (4, false), &[1, 0]),
         ("HEAD~1^{tree}", spoil, (0, 2), (4, false), &[1, 0]),
     ];
@@ -876,7 +876,7 @@ fn strange_paths_are_kept_or_left_out() {
     fixture.git(&["update-ref", "refs/heads/main", &commit]);
     let (history, past) = fixture.history();
     assert_eq!(history.commits, 2);
-    // What is on disk is not gone, whatever the newest commit has.
+    // A file on disk is not deleted, even if the newest commit lacks it.
     let want = [("ü b/c\"d.rs", changed(&[1, 0])), ("..", changed(&[1])), ("a\nb", changed(&[1]))];
     assert_eq!(past.files, files(&want));
 }
@@ -890,7 +890,7 @@ fn releases_are_counted_from_the_newest_that_head_has() {
     fixture.git(&["tag", "app-1.1.0"]);
     fixture.git(&["tag", "lib-1.1.0"]);
     fixture.save(&[("a.rs", "3")], ADA, 40);
-    // A release of another branch, tagged twice over, and tags of things that are no commits.
+    // A release on another branch with nested tags, and tags of other objects.
     fixture.git(&["checkout", "-q", "-b", "old", "HEAD~2"]);
     fixture.save(&[("a.rs", "4")], ADA, 41);
     git(&fixture.top, &["tag", "-a", "-m", "x", "app-1.0.1"], ADA, on(60), b"");

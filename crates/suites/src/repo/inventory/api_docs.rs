@@ -1,5 +1,4 @@
-//! References made from the code: by the files that configure their generators, by dependencies, and by the custom of
-//! a language.
+//! Generated API references: detected by generator configuration, dependencies and language conventions.
 
 use super::examples::is_of_others;
 use crate::{
@@ -10,12 +9,12 @@ use crate::{
     },
 };
 
-/// More files than this are not opened.
+/// Maximum number of files to open.
 const OPENED: usize = 60;
-/// Where a description of a service says what it is.
+/// Bytes in which a service description names its format.
 const HEAD: u64 = 4096;
 
-/// Files whose name tells, in lower case.
+/// Configuration files recognized by name, in lowercase.
 const NAMES: &[(&str, &str)] = &[
     ("typedoc.json", "TypeDoc"),
     ("typedoc.js", "TypeDoc"),
@@ -37,7 +36,7 @@ const NAMES: &[(&str, &str)] = &[
     ("schema.graphqls", "GraphQL schema"),
 ];
 
-/// Files that tell when they have one of these words.
+/// Configuration files recognized by one of these words.
 const CONTENTS: &[(&str, &[&str], &str)] = &[
     ("conf.py", &["sphinx.ext.autodoc", "autoapi", "sphinx.ext.autosummary"], "Sphinx autodoc"),
     ("mkdocs.yml", &["mkdocstrings"], "mkdocstrings"),
@@ -50,7 +49,7 @@ const CONTENTS: &[(&str, &[&str], &str)] = &[
     ("build.gradle.kts", &["withJavadocJar", "javadoc {"], "Javadoc"),
 ];
 
-/// Descriptions of services: how their names begin, and what their heads have.
+/// Service descriptions: name prefixes and words in their head.
 const SERVICES: &[(&str, &str, &str)] = &[
     ("openapi", "openapi", "OpenAPI"),
     ("swagger", "swagger", "OpenAPI"),
@@ -58,7 +57,7 @@ const SERVICES: &[(&str, &str, &str)] = &[
     ("asyncapi", "asyncapi", "AsyncAPI"),
 ];
 
-/// Dependencies that make a reference.
+/// Dependencies that generate a reference.
 const DEPENDENCIES: &[(&str, &str)] = &[
     ("typedoc", "TypeDoc"),
     ("jsdoc", "JSDoc"),
@@ -76,7 +75,7 @@ const DEPENDENCIES: &[(&str, &str)] = &[
     ("utoipa", "OpenAPI"),
 ];
 
-/// Every reference, by tool; the outermost source of each.
+/// Finds all references by tool, with the outermost source of each.
 pub(super) fn find(tree: &Tree, report: &Report) -> (Vec<ApiDocs>, Vec<Problem>) {
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     let mut opened = 0;
@@ -105,7 +104,7 @@ pub(super) fn find(tree: &Tree, report: &Report) -> (Vec<ApiDocs>, Vec<Problem>)
     (found.into_iter().map(docs).collect(), problems)
 }
 
-/// Catalogues of documentation are folders.
+/// Documentation catalogs are folders.
 fn by_folder(file: &File) -> Option<&'static str> {
     let folder = file.folder();
     if folder.split('/').any(|part| part.rsplit_once('.').is_some_and(|(_, it)| it == "docc")) {
@@ -129,7 +128,7 @@ fn by_contents(tree: &Tree, file: &File, name: &str) -> Result<Vec<&'static str>
     if is_service(name) {
         let head = tree.head(&file.path, HEAD)?;
         let head = String::from_utf8_lossy(&head);
-        // A key, with or without quotes, and not a mention.
+        // A key, with or without quotes, not a mention.
         let keyed =
             |key: &str| head.contains(&format!("{key}:")) || head.contains(&format!("\"{key}\""));
         let tells = |(start, key, _): &&(&str, &str, &str)| name.starts_with(start) && keyed(key);
@@ -149,7 +148,7 @@ fn by_dependencies(manifest: &Manifest) -> impl Iterator<Item = (&'static str, S
     })
 }
 
-/// References that a language's own tools and sites make of every library.
+/// References that a language's tools and sites generate for every library.
 fn by_custom(tree: &Tree, report: &Report, manifest: &Manifest) -> Option<(&'static str, String)> {
     let beside = |path: &str| {
         let folder = folder_of(&manifest.path);

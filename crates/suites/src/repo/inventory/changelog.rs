@@ -1,4 +1,4 @@
-//! What a changelog tells: its releases, the newest of them, and whether the current version is among them.
+//! Parses a changelog: releases, the newest one, and whether it covers the current version.
 
 use crate::{
     files::Problem,
@@ -9,16 +9,16 @@ use crate::{
 };
 use std::cmp::Ordering;
 
-/// A release that a changelog tells of.
+/// A release in a changelog.
 #[derive(Debug, PartialEq, Eq)]
 struct Entry {
     version: String,
     date: Option<String>,
-    /// Whether it is announced and not yet made.
+    /// Whether it is not released yet.
     pending: bool,
 }
 
-/// Reads the changelog of the project, where there is one.
+/// Reads the project's changelog, if there is one.
 pub(super) fn read(tree: &Tree, report: &Report) -> (Option<Changelog>, Option<Problem>) {
     let Some(path) = report.presence.changelog.clone().or_else(|| elsewhere(tree)) else {
         return (None, None);
@@ -41,7 +41,7 @@ pub(super) fn read(tree: &Tree, report: &Report) -> (Option<Changelog>, Option<P
     (Some(changelog), None)
 }
 
-/// A changelog among the documents.
+/// Finds a changelog among the documents.
 fn elsewhere(tree: &Tree) -> Option<String> {
     let names =
         ["changelog.", "changes.", "history.", "release-notes.", "release_notes.", "releasenotes."];
@@ -55,7 +55,7 @@ fn elsewhere(tree: &Tree) -> Option<String> {
     files.find(|file| is_changelog(file.name())).map(|file| file.path.to_string())
 }
 
-/// The releases of a changelog in their order, each once.
+/// Returns the distinct releases of a changelog, in order.
 fn entries(text: &str) -> Vec<Entry> {
     let lines: Vec<&str> = text.lines().collect();
     let mut entries: Vec<Entry> = Vec::new();
@@ -78,7 +78,7 @@ fn entries(text: &str) -> Vec<Entry> {
     entries
 }
 
-/// The date of a first line such as `Released 2026-01-31`.
+/// Returns the date of a first line such as `Released 2026-01-31`.
 fn released(below: &[&str]) -> Option<String> {
     let is_text = |line: &&&str| line.chars().any(char::is_alphanumeric);
     let first = below.iter().take(4).find(is_text)?.trim_start_matches(['*', '_', ' ']);
@@ -86,7 +86,7 @@ fn released(below: &[&str]) -> Option<String> {
     if says { date(first) } else { None }
 }
 
-/// Whether a line may be the heading of a release: marked, underlined, or a line that begins with a version.
+/// Whether a line may be a release heading: marked, underlined, or starting with a version.
 fn is_heading(line: &str, below: &str) -> bool {
     let marked = [
         "#",
@@ -110,14 +110,14 @@ fn is_heading(line: &str, below: &str) -> bool {
     let bare = || {
         let item = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "));
         let first = item.unwrap_or(line).trim_start_matches(['*', '[', 'v', 'V', '_', '`']);
-        // In a list, releases stand alone on their line.
+        // In a list, each release is alone on its line.
         let alone = item.is_none_or(|item| item.split_whitespace().count() <= 3);
         alone && first.starts_with(|c: char| c.is_ascii_digit())
     };
     marked.iter().any(|start| line.starts_with(start)) || underlined || bare()
 }
 
-/// The release that a heading names. Words may stand before the version: a name, `Version`, a date.
+/// Parses the release in a heading. Words may precede the version: a name, `Version`, a date.
 fn entry(line: &str) -> Option<Entry> {
     let line = line.trim_start_matches(['#', '=', '*', ' ']).trim_end();
     let bare: String = line
@@ -139,7 +139,7 @@ fn entry(line: &str) -> Option<Entry> {
         .filter(|word| !word.is_empty())
         .collect();
     let at = words.iter().position(|word| version(word).is_some())?;
-    // A sentence that mentions a version is no heading of a release.
+    // A sentence that mentions a version is not a release heading.
     let before = words.get(..at).unwrap_or_default();
     if before.iter().filter(|word| word.chars().all(char::is_alphabetic)).count() > 4
         || words.len() > 16
@@ -164,10 +164,11 @@ fn entry(line: &str) -> Option<Entry> {
     Some(Entry { version: version(words.get(at)?)?.to_owned(), date: date(&bare), pending })
 }
 
-/// A version, without the letter before it: `1.2`, `1.2.3-rc.1`, `2024.05`. A date and a lone number are none.
+/// Parses a version without its prefix letter: `1.2`, `1.2.3-rc.1`, `2024.05`. Dates and single numbers are not
+/// versions.
 fn version(word: &str) -> Option<&str> {
     let word = word.strip_prefix(['v', 'V']).unwrap_or(word).trim_end_matches([':', '.', '-']);
-    // A package may stand before its version: `name-1.2.3`.
+    // A package name may precede the version: `name-1.2.3`.
     let word = match word.split_once('-') {
         Some((name, rest)) if name.chars().all(char::is_alphabetic) && !name.is_empty() => {
             rest.strip_prefix('v').unwrap_or(rest)
@@ -185,7 +186,7 @@ fn version(word: &str) -> Option<&str> {
     (starts && digits && !is_date && !placeholder && word.len() < 40).then_some(word)
 }
 
-/// The date on a line as `2026-11-15`.
+/// Returns the date on a line as `2026-11-15`.
 fn date(line: &str) -> Option<String> {
     let words: Vec<&str> = line
         .split([' ', '(', ')', '[', ']', ',', '*', '_', '\u{2014}', '\u{2013}', '<', '>', '"'])
@@ -211,7 +212,7 @@ fn date(line: &str) -> Option<String> {
     })
 }
 
-/// A date with its year first.
+/// Parses a date that starts with the year.
 fn iso(word: &str) -> Option<String> {
     let parts: Vec<&str> = word.split(['-', '.', '/']).collect();
     let [year, month, day] = parts[..] else { return None };
@@ -229,13 +230,13 @@ fn month(word: &str) -> Option<usize> {
     MONTHS.iter().position(|month| long && word.starts_with(month)).map(|at| at + 1)
 }
 
-/// The newest release: most changelogs have it first, some last.
+/// Returns the newest release: most changelogs have it first, some last.
 fn newest<'a>(made: &[&'a Entry]) -> Option<&'a Entry> {
     let (first, last) = (made.first()?, made.last()?);
     Some(if compare(&first.version, &last.version) == Ordering::Less { last } else { first })
 }
 
-/// By numbers, part by part.
+/// Compares versions number by number.
 fn compare(one: &str, other: &str) -> Ordering {
     let numbers = |version: &str| -> Vec<u64> {
         let core = version.split(['-', '+']).next().unwrap_or(version);
@@ -252,7 +253,7 @@ fn compare(one: &str, other: &str) -> Ordering {
     numbers(one).cmp(&numbers(other))
 }
 
-/// Whether the current version is among the entries; `None` where no manifest tells a version that was released.
+/// Whether the current version is among the entries; `None` if no manifest has a released version.
 fn has_current(entries: &[Entry], path: &str, manifests: &[Manifest]) -> Option<bool> {
     let current = current_version(path, manifests)?;
     let same = |entry: &Entry| trimmed(&entry.version) == trimmed(current);
@@ -264,13 +265,13 @@ fn has_current(entries: &[Entry], path: &str, manifests: &[Manifest]) -> Option<
     (!unreleased && !entries.is_empty()).then_some(false)
 }
 
-/// Whether newer releases are told of somewhere else.
+/// Whether newer releases are documented elsewhere.
 fn leads_elsewhere(text: &str) -> bool {
     let mut head = text.lines().take(12);
     head.any(|line| line.contains("/releases") && !line.contains("/releases/tag"))
 }
 
-/// The version of the manifest beside the changelog, or that on which all outermost manifests agree.
+/// Returns the version of the manifest next to the changelog, or the one shared by all outermost manifests.
 fn current_version<'a>(path: &str, manifests: &'a [Manifest]) -> Option<&'a str> {
     let versioned =
         || manifests.iter().filter_map(|manifest| Some((manifest, manifest.version.as_deref()?)));
@@ -287,7 +288,7 @@ fn current_version<'a>(path: &str, manifests: &'a [Manifest]) -> Option<&'a str>
     versions.all(|version| version == first).then_some(first)
 }
 
-/// Without zeros at the end: `1.2.0` is `1.2`.
+/// Strips trailing zeros: `1.2.0` is `1.2`.
 fn trimmed(version: &str) -> &str {
     let mut version = version.trim_start_matches(['v', 'V']);
     while let Some(shorter) = version.strip_suffix(".0") {
@@ -305,7 +306,7 @@ mod tests {
         Manifest { path: path.into(), version: Some(version.into()), ..Manifest::default() }
     }
 
-    /// What is told of a changelog beside a manifest of version 1.2.0.
+    /// Reads a changelog next to a manifest with version 1.2.0.
     fn told(name: &str, text: &str, manifests: Vec<Manifest>) -> Option<Changelog> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("docs")).unwrap();
@@ -318,7 +319,7 @@ mod tests {
         changelog
     }
 
-    /// Name, text, releases, the newest and its date.
+    /// Name, text, releases, the newest one and its date.
     type Case = (&'static str, &'static str, u64, &'static str, Option<&'static str>);
 
     fn check(cases: &[Case]) {

@@ -1,9 +1,9 @@
-//! Commands by what they are for: installing something, running tests. Data and its lookup: knows no documents.
+//! Classifies commands that install something or run tests. Data and lookup only; knows no documents.
 
-/// A program, and the first arguments that make a command of it; none where any will do.
+/// A program and its first arguments; none if any will do.
 type Program = (&'static str, &'static [&'static str]);
 
-/// What installs or fetches, over all ecosystems.
+/// Commands that install or fetch, in all ecosystems.
 const INSTALL: &[Program] = &[
     ("cargo", &["install", "add", "binstall"]),
     ("rustup", &["install", "target", "component", "default"]),
@@ -107,7 +107,7 @@ const INSTALL: &[Program] = &[
     ("wrangler", &["deploy"]),
 ];
 
-/// What runs tests.
+/// Commands that run tests.
 const TEST: &[Program] = &[
     ("cargo", &["test", "t", "nextest"]),
     ("npm", &["test", "t", "tst"]),
@@ -161,7 +161,7 @@ const TEST: &[Program] = &[
     ("zig", &["test"]),
 ];
 
-/// Programs that run what comes after them, and the arguments to step over.
+/// Wrapper programs, and the arguments to skip.
 const RUNNERS: &[Program] = &[
     ("sudo", &[]),
     ("doas", &[]),
@@ -186,7 +186,7 @@ const RUNNERS: &[Program] = &[
     ("!", &[]),
 ];
 
-/// Code that asks for a package in a manifest, or on a page.
+/// Code that adds a package to a manifest or page.
 const DECLARATIONS: &[&str] = &[
     "[dependencies]",
     "[dev-dependencies]",
@@ -227,7 +227,7 @@ const DECLARATIONS: &[&str] = &[
     "bazel_dep(",
 ];
 
-/// The first line of a block of code that installs something or asks for it.
+/// Returns the first line of a code block that installs or declares a package.
 pub(super) fn installing(code: &str) -> Option<&str> {
     lines(code).find(|line| is_installing(line)).or_else(|| {
         let lower = |line: &&str| {
@@ -245,7 +245,7 @@ pub(super) fn is_installing(line: &str) -> bool {
     matches(line, INSTALL, true) || is_download(line)
 }
 
-/// The first line of a block of code that runs tests.
+/// Returns the first line of a code block that runs tests.
 pub(super) fn testing(code: &str) -> Option<&str> {
     lines(code).find(|line| is_testing(line))
 }
@@ -259,7 +259,7 @@ pub(super) fn is_testing(line: &str) -> bool {
         })
 }
 
-/// Lines without prompts, empty ones left out.
+/// Returns the non-empty lines without prompts.
 pub(super) fn lines(code: &str) -> impl Iterator<Item = &str> {
     code.lines().map(unprompted).filter(|line| !line.is_empty())
 }
@@ -271,7 +271,7 @@ fn unprompted(line: &str) -> &str {
     line.trim_start_matches('!').trim_start()
 }
 
-/// Words of a command, each part of `a && b` taken alone by the caller.
+/// Splits a command into words; the caller splits `a && b`.
 fn words(line: &str) -> Option<Vec<&str>> {
     let line = unprompted(line);
     let words: Vec<&str> = line.split_whitespace().skip_while(|word| is_assignment(word)).collect();
@@ -287,8 +287,8 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// Whether a part of a line is one of these commands. `first` where the program itself must lead: what a runner runs is
-/// not installed by it.
+/// Whether part of a line is one of these commands. With `first`, the program itself must come first: a program run by
+/// a wrapper is not installed by it.
 fn matches(line: &str, table: &[Program], first: bool) -> bool {
     line.split("&&").flat_map(|part| part.split(';')).any(|part| {
         let Some(words) = words(part) else { return false };
@@ -319,7 +319,7 @@ fn is_command(words: &[&str], table: &[Program]) -> bool {
                 word.split(':').any(|part| wanted.contains(&part))
             })
         };
-        // A program that is named alone, or followed by prose, is no command.
+        // A program named alone, or followed by prose, is not a command.
         if wanted.is_empty() {
             !arguments.is_empty() || words.len() == 1 && program != "npx"
         } else {
@@ -328,7 +328,7 @@ fn is_command(words: &[&str], table: &[Program]) -> bool {
     })
 }
 
-/// What a package manager runs by name: `npm run test`.
+/// Whether a package manager runs a script by name: `npm run test`.
 fn script(words: &[&str], table: &[Program]) -> bool {
     let tests = std::ptr::eq(table, TEST);
     tests
@@ -348,7 +348,7 @@ fn step_over<'a, 'b>(words: &'b [&'a str]) -> Option<&'b [&'a str]> {
     rest.get(flags..)
 }
 
-/// Whether a line fetches a file to be run or unpacked, and does not ask a service for something.
+/// Whether a line downloads a file to run or unpack, rather than calling a service.
 fn is_download(line: &str) -> bool {
     let line = unprompted(line);
     let programs =

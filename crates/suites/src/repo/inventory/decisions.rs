@@ -1,4 +1,4 @@
-//! Records of decisions: which documents are some, and what became of them.
+//! Decision records: which documents are records, and their status.
 
 use crate::{
     files::Problem,
@@ -9,10 +9,10 @@ use crate::{
     },
 };
 
-/// Where a status must stand.
+/// Number of lines searched for a status.
 const HEAD_LINES: usize = 60;
 
-/// What may become of a decision, in lower case.
+/// Decision statuses, in lowercase.
 const STATUSES: [&str; 16] = [
     "accepted",
     "proposed",
@@ -32,7 +32,7 @@ const STATUSES: [&str; 16] = [
     "declined",
 ];
 
-/// Whether a path is that of a record: numbered, in a folder of decisions, and no index or template of them.
+/// Whether a path is a record: numbered, in a decisions folder, and not an index or template.
 pub(super) fn is_record(path: &str) -> bool {
     let folder = folder_of(path).to_ascii_lowercase();
     let name = name_of(path).to_ascii_lowercase();
@@ -53,11 +53,11 @@ pub(super) fn is_record(path: &str) -> bool {
     };
     let aside = ["readme", "index", "template", "_template", "0000-template", "toc"];
     let is_aside = aside.iter().any(|it| name.starts_with(it)) || name.contains("template");
-    // Folders called `decisions` may hold anything; numbers tell.
+    // Folders called `decisions` may contain anything; a number is required.
     !is_aside && (strict.contains(&last) || (last == "decisions" && numbered()))
 }
 
-/// The records among these documents, by path.
+/// Returns the records among these documents, by path.
 pub(super) fn read(tree: &Tree, documents: &[&DocumentFacts]) -> (Vec<Decision>, Vec<Problem>) {
     let (mut decisions, mut problems) = (Vec::new(), Vec::new());
     for document in documents {
@@ -78,7 +78,7 @@ pub(super) fn read(tree: &Tree, documents: &[&DocumentFacts]) -> (Vec<Decision>,
     (decisions, problems)
 }
 
-/// What a record says of its status: in its front matter, on a line of its own, or in a section.
+/// Returns a record's status from front matter, a line of its own, or a section.
 fn status(text: &str) -> Option<String> {
     let mut lines = text.lines().take(HEAD_LINES);
     while let Some(line) = lines.next() {
@@ -88,7 +88,7 @@ fn status(text: &str) -> Option<String> {
         if !rest.is_empty() {
             return known(rest);
         }
-        // A section: what follows its heading.
+        // A section: its contents.
         return lines
             .by_ref()
             .find(|line| line.chars().any(char::is_alphanumeric))
@@ -97,7 +97,7 @@ fn status(text: &str) -> Option<String> {
     None
 }
 
-/// The first known word that is not struck out.
+/// Returns the first known word that is not struck through.
 fn known(text: &str) -> Option<String> {
     let standing: String = text.split("~~").step_by(2).collect::<Vec<_>>().join(" ");
     let mut words = standing.split(|c: char| !c.is_alphabetic());

@@ -1,4 +1,4 @@
-//! Examples to run or to copy: folders of them, and code in documents.
+//! Examples to run or copy: folders, and code in documents.
 
 use crate::repo::{
     facts::DocumentFacts,
@@ -7,7 +7,7 @@ use crate::repo::{
 };
 use std::collections::BTreeMap;
 
-/// Folders of examples, in lower case.
+/// Example folders, in lowercase.
 const FOLDERS: [&str; 9] = [
     "examples",
     "example",
@@ -37,7 +37,7 @@ pub(super) fn count(tree: &Tree, documents: &[&DocumentFacts]) -> Examples {
     }
 }
 
-/// Whether a path leads to tests, or to what others wrote.
+/// Whether a path is in tests or third-party code.
 pub(super) fn is_of_others(path: &str) -> bool {
     const OTHERS: [&str; 11] = [
         "test",
@@ -55,7 +55,7 @@ pub(super) fn is_of_others(path: &str) -> bool {
     folder_of(path).split('/').any(|part| OTHERS.contains(&part))
 }
 
-/// The outermost folder of examples that a path lies in.
+/// Returns the outermost example folder of a path.
 fn example_folder(path: &str) -> Option<&str> {
     const NOT_IN: [&str; 10] = [
         "test",
@@ -71,7 +71,7 @@ fn example_folder(path: &str) -> Option<&str> {
     ];
     let mut end = 0;
     for part in folder_of(path).split('/') {
-        // `com/example/demo` is the name of a package, and what lies in the sources is part of the program.
+        // `com/example/demo` is a package name, and files in the sources are part of the program.
         if NOT_IN.contains(&part) {
             return None;
         }

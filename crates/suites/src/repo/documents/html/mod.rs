@@ -1,27 +1,27 @@
-//! Pages of HTML, and the HTML inside Markdown: links, anchors, headings, code, words. Streams; builds no tree.
+//! HTML pages and HTML inside Markdown: links, anchors, headings, code, words. Streams without building a tree.
 
 mod tags;
 
 use super::draft::{Draft, Lines};
 use tags::{Part, Parts, decode};
 
-/// Elements inside which a word goes on.
+/// Elements that do not end a word.
 const INLINE: [&str; 21] = [
     "a", "abbr", "b", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "s", "samp",
     "small", "span", "strong", "sub", "sup", "tt", "wbr",
 ];
-/// Elements whose text is no prose: it stands on every page.
+/// Elements whose text is boilerplate on every page.
 const QUIET: [&str; 10] = [
     "nav", "footer", "header", "aside", "svg", "template", "noscript", "button", "select", "object",
 ];
-/// Relations of a page to something that it needs to be shown.
+/// Link relations of resources that a page needs to display.
 const NEEDED: [&str; 4] = ["stylesheet", "icon", "manifest", "apple-touch-icon"];
-/// Starts of names of attributes that only a template engine or a framework reads.
+/// Prefixes of attribute names used only by template engines or frameworks.
 const BINDINGS: [&str; 8] = ["v-", "*ng", "[", "(", "th:", "ng-", "x-", "@"];
-/// What a template engine leaves behind in a page that it has not filled in.
+/// Template syntax in a page that was not rendered.
 const UNFILLED: [&str; 5] = ["{%", "<%", "<?php", "<?=", "{{#"];
 
-/// Reads a page.
+/// Parses a page.
 pub(super) fn read(draft: &mut Draft, text: &str) {
     let mut scanner = Scanner::default();
     scanner.take(draft, text, 0, &mut Lines::of(text));
@@ -29,7 +29,7 @@ pub(super) fn read(draft: &mut Draft, text: &str) {
     let unfilled = || {
         UNFILLED.iter().any(|mark| memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some())
     };
-    // What the links of a template are relative to is known to the program that fills it in.
+    // Only the program that renders a template knows the base of its links.
     let template = scanner.template || unfilled();
     if scanner.based || template {
         draft.forget_links();
@@ -39,22 +39,22 @@ pub(super) fn read(draft: &mut Draft, text: &str) {
     }
 }
 
-/// Reads HTML piece by piece: in Markdown an element may open in one piece and close in another.
+/// Parses HTML piece by piece: in Markdown, an element may open in one piece and close in another.
 #[derive(Debug, Default)]
 pub(super) struct Scanner {
     around: Around,
-    /// How many quiet elements are open.
+    /// Number of open elements whose text is skipped.
     quiet: u32,
     pre: Option<Pre>,
     title: Option<String>,
-    /// How many elements of code in running text are open.
+    /// Number of open inline code elements.
     code: u32,
     based: bool,
     template: bool,
     generated: bool,
 }
 
-/// What the HTML is part of.
+/// The surrounding format of the HTML.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Around {
     #[default]
@@ -62,7 +62,7 @@ enum Around {
     Markdown,
 }
 
-/// A block of code that is open.
+/// An open code block.
 #[derive(Debug)]
 struct Pre {
     line: u32,
@@ -71,12 +71,12 @@ struct Pre {
 }
 
 impl Scanner {
-    /// For the HTML inside a Markdown document.
+    /// Creates a scanner for HTML inside Markdown.
     pub(super) fn inside_markdown() -> Self {
         Self { around: Around::Markdown, ..Self::default() }
     }
 
-    /// Takes in a piece that starts at `start` of the document.
+    /// Processes a piece that starts at offset `start` of the document.
     pub(super) fn take(
         &mut self,
         draft: &mut Draft,
@@ -216,7 +216,7 @@ impl Scanner {
                 Attribute::Name => draft.anchor(&decode(value)),
                 Attribute::Link => take_link(draft, element, value, (parts, place)),
                 Attribute::Shown if !value.starts_with('{') => {
-                    // Sphinx says nowhere else that it wrote the page.
+                    // Sphinx leaves no other sign that it generated the page.
                     self.generated |= value.contains("documentation_options.js");
                     draft.link(&decode(value), place.line(), true);
                 }
@@ -236,7 +236,7 @@ impl Scanner {
     }
 }
 
-/// Takes in what an element leads to, or needs to be shown.
+/// Adds an element's link target or required resource.
 fn take_link(
     draft: &mut Draft,
     element: &str,
@@ -254,14 +254,14 @@ fn take_link(
             draft.link(&decode(value), place.line(), true);
         }
     } else if (is("a") || is("area") || is_component)
-        // A script acts on a click: what it names is no place.
+        // A click handler's target is not a link.
         && !(value.starts_with('#') && parts.attributes().iter().any(acts))
     {
         draft.link(&decode(value), place.line(), false);
     }
 }
 
-/// Where an element starts; its line is counted when it is asked for.
+/// Offset of an element; its line is computed on demand.
 struct Place<'l, 'a> {
     at: usize,
     lines: &'l mut Lines<'a>,
@@ -273,18 +273,18 @@ impl Place<'_, '_> {
     }
 }
 
-/// What an element is to its reader.
+/// How an element is processed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Element {
     Heading(u8),
-    /// Holds no tags.
+    /// Contains no tags.
     Raw(&'static str),
     Title,
     Pre,
     Code,
     Base,
     Meta,
-    /// Of a framework: its name is written like that of a class.
+    /// A framework component: its name is written like a class name.
     Component,
     Other,
 }
@@ -308,7 +308,7 @@ impl Element {
     }
 }
 
-/// What an attribute tells.
+/// How an attribute is processed.
 enum Attribute {
     Name,
     Link,
@@ -339,7 +339,8 @@ fn acts((name, value): &(&str, &str)) -> bool {
     is_role || starts("onclick") || starts("data-") || starts("aria-controls") || starts("@click")
 }
 
-/// The language that the classes of a block name: `language-rust`, `highlight-python`, `brush: js`, `sourceCode bash`.
+/// Returns the language named in a block's classes: `language-rust`, `highlight-python`, `brush: js`, `sourceCode
+/// bash`.
 fn language_in(classes: &str) -> Option<&str> {
     let named = |class| {
         ["language-", "lang-", "highlight-", "highlight-source-", "src-", "brush:"]
@@ -352,7 +353,7 @@ fn language_in(classes: &str) -> Option<&str> {
     found.or_else(|| words.find(|word| follows(word)).and_then(|_| words.next()))
 }
 
-/// Whether a text has some words, in letters of any size.
+/// Whether a text contains some words, ignoring case.
 fn says(text: &str, words: &str) -> bool {
     text.as_bytes().windows(words.len()).any(|window| window.eq_ignore_ascii_case(words.as_bytes()))
 }

@@ -1,8 +1,8 @@
-//! HTML cut into tags and text, as browsers do it, without building a tree. Knows no element.
+//! Splits HTML into tags and text like a browser, without building a tree. Knows no element.
 
 use std::borrow::Cow;
 
-/// References that stand in headings and addresses; the others stay as they are written.
+/// Character references common in headings and URLs; others are left as written.
 const NAMED: [(&str, &str); 20] = [
     ("amp", "&"),
     ("lt", "<"),
@@ -26,38 +26,38 @@ const NAMED: [(&str, &str); 20] = [
     ("rarr", "→"),
 ];
 
-/// Bytes in which a reference ends.
+/// Maximum length of a character reference.
 const LONGEST_REFERENCE: usize = 10;
 
-/// A part of a text in HTML.
+/// A piece of HTML text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
-    /// Between tags, as written.
+    /// Text between tags, as written.
     Text(&'a str),
-    /// The start of an element.
+    /// Start tag.
     Open(&'a str),
-    /// The end of an element.
+    /// End tag.
     Close(&'a str),
-    /// What stands in `<!-- … -->`.
+    /// Contents of `<!-- … -->`.
     Comment(&'a str),
 }
 
-/// Goes through a text in HTML.
+/// Iterates over HTML text.
 #[derive(Debug)]
 pub(super) struct Parts<'a> {
     text: &'a str,
     at: usize,
-    /// Of the element that was opened last: names and values, as written.
+    /// Attribute names and values of the last start tag, as written.
     attributes: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Parts<'a> {
-    /// Of a text.
+    /// Starts at the beginning of a text.
     pub(super) fn of(text: &'a str) -> Self {
         Self { text, at: 0, attributes: Vec::new() }
     }
 
-    /// The next part, and where it starts.
+    /// Returns the next piece and its offset.
     pub(super) fn next(&mut self) -> Option<(usize, Part<'a>)> {
         loop {
             let start = self.at;
@@ -90,18 +90,18 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Names and values of the element that was opened last.
+    /// Returns the attributes of the last start tag.
     pub(super) fn attributes(&self) -> &[(&'a str, &'a str)] {
         &self.attributes
     }
 
-    /// One value of the element that was opened last.
+    /// Returns one attribute value of the last start tag.
     pub(super) fn attribute(&self, name: &str) -> Option<&'a str> {
         let mut all = self.attributes.iter();
         all.find(|(its, _)| its.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
     }
 
-    /// Leaves out everything up to the end of an element: of `script`, `style` and the like, which hold no tags.
+    /// Skips to the end of an element such as `script` or `style`, which contain no tags.
     pub(super) fn skip_to_end_of(&mut self, name: &str) {
         let bytes = self.text.as_bytes();
         while let Some(found) = bytes.get(self.at..).and_then(|rest| memchr::memchr(b'<', rest)) {
@@ -176,7 +176,7 @@ impl<'a> Parts<'a> {
         self.at += rest.iter().position(|byte| !is(*byte)).unwrap_or(rest.len());
     }
 
-    /// The name of an element that starts here.
+    /// Reads the element name that starts here.
     fn name(&self, start: usize) -> &'a str {
         let rest = self.text.as_bytes().get(start..).unwrap_or_default();
         let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>');
@@ -194,7 +194,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Text with its references resolved.
+/// Resolves the character references in a text.
 pub(super) fn decode(text: &str) -> Cow<'_, str> {
     let Some((before, mut rest)) = text.split_once('&') else { return Cow::Borrowed(text) };
     let mut decoded = before.to_owned();
