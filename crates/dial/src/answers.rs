@@ -1,18 +1,18 @@
-//! What comes back for a message: values told to the listener one by one, and the ids that are still waited for.
+//! Answers to a message: delivers values to the listener one by one, and tracks the ids that are still awaited.
 
 use crate::{Event, Listener, courier::shortened, message};
 use serde_json::Value;
 
-/// The answers that are still to come on one stream.
+/// The answers that are still awaited on one stream.
 #[derive(Debug, Default)]
 pub(crate) struct Awaited {
     ids: Vec<Value>,
-    /// The request whose stream it is, until its end.
+    /// The request that the stream belongs to.
     request: Option<Value>,
 }
 
 impl Awaited {
-    /// The stream of a request, or of a batch of them.
+    /// Creates the state for the stream of a request or a batch.
     pub(crate) fn new(ids: Vec<Value>) -> Self {
         let request = match ids.as_slice() {
             [only] => Some(only.clone()),
@@ -25,18 +25,18 @@ impl Awaited {
         self.ids.is_empty()
     }
 
-    /// Nothing is due here any more.
+    /// Stops waiting for answers on this stream.
     pub(crate) fn clear(&mut self) {
         self.ids.clear();
     }
 
-    /// The ids that got no answer.
+    /// Returns the ids without an answer.
     pub(crate) fn unanswered(self) -> Vec<Value> {
         self.ids
     }
 }
 
-/// Tells everything in `value` to the listener, and strikes out the ids that it answers.
+/// Delivers every message in `value` to the listener, and removes the ids that it answers.
 pub(crate) fn deliver(value: Value, awaited: &mut Awaited, listener: &dyn Listener) {
     match value {
         Value::Array(values) => {
@@ -55,14 +55,14 @@ fn deliver_one(mut value: Value, awaited: &mut Awaited, listener: &dyn Listener)
     };
     if !message.contains_key("method") {
         let nameless = message.get("id").is_none_or(Value::is_null);
-        // An error without an id, where one answer is due, is that answer.
+        // An error without an id answers the request if only one is awaited.
         if nameless
             && message.contains_key("error")
             && let [only] = awaited.ids.as_slice()
         {
             message.insert("id".to_owned(), only.clone());
         }
-        // After a part of an answer, the rest is still to come.
+        // After a part of an answer, the rest is still awaited.
         let is_part = message.get("result").and_then(|result| result.get("partial"));
         if let Some(id) = message.get("id").filter(|_| is_part != Some(&Value::Bool(true))) {
             awaited.ids.retain(|other| other != id);
@@ -71,7 +71,7 @@ fn deliver_one(mut value: Value, awaited: &mut Awaited, listener: &dyn Listener)
     listener.event(Event::Message { message: value, request: awaited.request.clone() });
 }
 
-/// Tells text that should be JSON.
+/// Delivers text that should be JSON.
 pub(crate) fn deliver_text(text: &[u8], awaited: &mut Awaited, listener: &dyn Listener) {
     match message::parse(text) {
         Ok(value) => deliver(value, awaited, listener),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_strike_out_ids() {
+    fn answers_remove_ids() {
         let check = |text: &str, awaited: Vec<Value>, left: &[Value], heard: &[&str]| {
             let (listener, mut awaited) = (Heard::default(), Awaited::new(awaited));
             deliver_text(text.as_bytes(), &mut awaited, &listener);

@@ -1,5 +1,5 @@
-//! Carries HTTP requests to one server: pooled connections, header fields of the configuration, tokens, redirects that stay
-//! on the server, and answers that are read within bounds.
+//! Sends HTTP requests to one server: pooled connections, configured headers, tokens, redirects that stay on the
+//! server, and size limits for answers.
 
 use crate::{Failure, headers, sign_in::Challenge, sign_in::SignIn, tls};
 use bytes::Bytes;
@@ -10,26 +10,26 @@ use std::{error::Error as _, fmt, fmt::Write as _, sync::Arc, time::Duration};
 use tokio::time::timeout;
 use url::Url;
 
-/// How a server is reached over the network.
+/// Settings for a server on the network.
 #[derive(Clone)]
 pub struct HttpSettings {
-    /// Where it listens.
+    /// Its URL.
     pub url: String,
-    /// Header fields for every request.
+    /// Headers of every request.
     pub headers: Vec<(String, String)>,
-    /// Where tokens come from. Without it, a 401 is told as it is.
+    /// The source of tokens. Without it, a 401 is reported as it is.
     pub sign_in: Option<Arc<dyn SignIn>>,
-    /// A message may be as long as this.
+    /// Maximum bytes of a message.
     pub message_bytes: usize,
-    /// How long a connection may take.
+    /// Timeout for connecting.
     pub connect_timeout: Duration,
-    /// How long an answer that has begun may pause, and a notification may wait for its receipt. A request may wait for
-    /// its answer, and a stream be silent, until it is abandoned.
+    /// How long an answer that has started may pause, and a notification may wait to be acknowledged. A request may
+    /// wait for its answer, and a stream be silent, until it is abandoned.
     pub idle_timeout: Duration,
 }
 
 impl HttpSettings {
-    /// Settings for `url`, with limits that suit most servers: 10 MB, 10 s to connect, 30 s of silence.
+    /// Creates settings for `url` with limits for most servers: 10 MB, 10 s to connect, 30 s of silence.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -43,7 +43,7 @@ impl HttpSettings {
 }
 
 impl fmt::Debug for HttpSettings {
-    /// Header fields may hold secrets, and so may the query of a URL.
+    /// Headers and the query of a URL may contain secrets.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         let origin = Url::parse(&self.url).map(|url| url.origin().ascii_serialization());
@@ -56,12 +56,12 @@ impl fmt::Debug for HttpSettings {
     }
 }
 
-/// A refusal's text is for people: this much of it is enough.
+/// Maximum characters of a refusal's text.
 const TEXT_CHARS: usize = 300;
-/// What is read of a refusal to find that text, or a JSON-RPC error.
+/// Maximum bytes read of a refusal to find that text or a JSON-RPC error.
 const REFUSAL_BYTES: usize = 256 * 1024;
 const REDIRECTS: usize = 3;
-/// Rounds of signing in that one request may cause: a first token, and one that reaches further.
+/// Maximum sign-ins for one request: a first token, and one with more scopes.
 const CHALLENGES: usize = 2;
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -69,7 +69,7 @@ pub(crate) const STREAM: HeaderValue = HeaderValue::from_static("text/event-stre
 pub(crate) const BOTH: HeaderValue =
     HeaderValue::from_static("application/json, text/event-stream");
 
-/// One request, which can be sent more than once.
+/// A request that can be sent more than once.
 #[derive(Clone)]
 pub(crate) struct Draft {
     pub(crate) method: Method,
@@ -119,8 +119,8 @@ impl Courier {
         })
     }
 
-    /// Sends a request, signs in where the server wants that, and follows it where it may. The answer may have any status
-    /// but those.
+    /// Sends a request, signs in if the server requires it, and follows allowed redirects. The answer may have any
+    /// other status.
     pub(crate) async fn send(&self, draft: &Draft) -> Result<Response, Failure> {
         let mut url = draft.url.clone();
         let (mut redirects, mut challenges) = (0, 0);
@@ -136,8 +136,8 @@ impl Courier {
                 url = self.redirected(&response, &url, redirects)?;
                 continue;
             }
-            let said = challenge(&response);
-            if !(status == 401 || status == 403 && said.contains("insufficient_scope")) {
+            let header = challenge(&response);
+            if !(status == 401 || status == 403 && header.contains("insufficient_scope")) {
                 return Ok(response);
             }
             let Some(sign_in) = &self.sign_in else {
@@ -146,10 +146,10 @@ impl Courier {
             challenges += 1;
             if challenges > CHALLENGES {
                 return Err(Failure::Unauthorized(format!(
-                    "it still answers {status} after signing in; check what the account may do"
+                    "the server still answers {status} after sign-in; check the account's permissions"
                 )));
             }
-            let challenge = Challenge { status, www_authenticate: said, refused: token };
+            let challenge = Challenge { status, www_authenticate: header, refused: token };
             sign_in.challenged(challenge).await?;
         }
     }
@@ -166,7 +166,7 @@ impl Courier {
         }
         if let Some(token) = token {
             let mut value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
-                Failure::Unauthorized("the token has characters that no header can carry".into())
+                Failure::Unauthorized("the token contains characters that are not allowed in a header".into())
             })?;
             value.set_sensitive(true);
             fields.insert(header::AUTHORIZATION, value);
@@ -177,23 +177,23 @@ impl Courier {
         request.send().await.map_err(failure)
     }
 
-    /// Where a redirect leads. A POST may only be repeated as a POST, and tokens are for this server alone.
+    /// Returns the target of a redirect. A POST may only be repeated as a POST, and tokens must not leave this server.
     fn redirected(&self, response: &Response, from: &Url, count: usize) -> Result<Url, Failure> {
         let status = response.status().as_u16();
         let refused = |text: String| Failure::Refused { status, text };
         let target = response.headers().get(header::LOCATION).and_then(|to| to.to_str().ok());
         let Some(target) = target.and_then(|to| from.join(to).ok()) else {
-            return Err(refused("a redirect to nowhere".to_owned()));
+            return Err(refused("a redirect without a valid location".to_owned()));
         };
         let shown = target.as_str().split(['?', '#']).next().unwrap_or_default();
         if target.origin() != self.url.origin() {
             return Err(refused(format!(
-                "a redirect to another server, {shown}, which is not followed; configure that address if it is meant"
+                "a redirect to another server, {shown}, which is not followed; configure that address if it is intended"
             )));
         }
         if !matches!(status, 307 | 308) {
             return Err(refused(format!(
-                "a redirect to {shown} that would turn a message into a visit; configure that address if it is meant"
+                "a redirect to {shown} that would turn a POST into a GET; configure that address if it is intended"
             )));
         }
         if count > REDIRECTS {
@@ -202,18 +202,18 @@ impl Courier {
         Ok(target)
     }
 
-    /// The whole body, which must not pause for long, nor be longer than `limit`.
+    /// Reads the whole body, which must not pause for long nor be longer than `limit`.
     pub(crate) async fn body(
         &self,
         mut response: Response,
         limit: usize,
     ) -> Result<Vec<u8>, Failure> {
         let too_long = || Failure::Malformed(format!("it is longer than {limit} bytes"));
-        let told = response.content_length().and_then(|length| usize::try_from(length).ok());
-        if told.is_some_and(|length| length > limit) {
+        let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
+        if announced.is_some_and(|length| length > limit) {
             return Err(too_long());
         }
-        let mut body = Vec::with_capacity(told.unwrap_or(0));
+        let mut body = Vec::with_capacity(announced.unwrap_or(0));
         loop {
             let chunk = timeout(self.idle_timeout, response.chunk()).await.map_err(|_| {
                 let waited = self.idle_timeout.as_secs_f32();
@@ -230,12 +230,12 @@ impl Courier {
         }
     }
 
-    /// What a refusal holds: a JSON-RPC error where it is one, and text for people.
+    /// Reads a refusal: a JSON-RPC error, if it contains one, and text for people.
     pub(crate) async fn refusal(&self, response: Response) -> Refusal {
         let status = response.status().as_u16();
         let after = response.headers().get(header::RETRY_AFTER).and_then(|at| at.to_str().ok());
-        let after = after.map(|after| format!(" (it asks to wait {} s)", shortened(after)));
-        // A body that can't be read takes nothing away from the status.
+        let after = after.map(|after| format!(" (retry after {} s)", shortened(after)));
+        // The status is reported even if the body can't be read.
         let limit = self.message_bytes.min(REFUSAL_BYTES);
         let body = self.body(response, limit).await.unwrap_or_default();
         let message = serde_json::from_slice::<Value>(&body).ok().filter(is_error);
@@ -245,7 +245,7 @@ impl Courier {
     }
 }
 
-/// A status that is no success, taken apart.
+/// A response with an error status.
 pub(crate) struct Refusal {
     pub(crate) message: Option<Value>,
     pub(crate) failure: Failure,
@@ -256,9 +256,9 @@ fn is_error(message: &Value) -> bool {
     error.is_some_and(|error| error.get("code").is_some_and(Value::is_i64))
 }
 
-/// A 401 where the configuration brings its own credentials.
+/// The error for a 401 when credentials are configured.
 fn key_refused() -> Failure {
-    let text = "it does not accept the key; check the Authorization header that is sent to it";
+    let text = "it rejected the key; check the Authorization header that is sent to it";
     Failure::Refused { status: 401, text: text.to_owned() }
 }
 
@@ -268,7 +268,7 @@ fn challenge(response: &Response) -> String {
     values.join(", ")
 }
 
-/// A connection pool of our own making: no redirects, no proxies of the environment, and no waiting for more to send.
+/// Creates a connection pool without redirects, without proxies from the environment, and with TCP_NODELAY.
 pub(crate) fn client(connect_timeout: Duration) -> Result<Client, Failure> {
     let tls = tls::client().map_err(Failure::Unreachable)?;
     Client::builder()
@@ -283,7 +283,7 @@ pub(crate) fn client(connect_timeout: Duration) -> Result<Client, Failure> {
         .map_err(failure)
 }
 
-/// A URL of one of these schemes.
+/// Parses a URL with one of these schemes.
 pub(crate) fn web_url(text: &str, schemes: &[&str]) -> Result<Url, Failure> {
     let wrong = |why: &str| {
         Failure::Unreachable(format!(
@@ -291,37 +291,37 @@ pub(crate) fn web_url(text: &str, schemes: &[&str]) -> Result<Url, Failure> {
             schemes.join(":// or ")
         ))
     };
-    let url = Url::parse(text).map_err(|error| wrong(&format!("is no URL ({error})")))?;
+    let url = Url::parse(text).map_err(|error| wrong(&format!("is not a valid URL ({error})")))?;
     if !schemes.contains(&url.scheme()) {
-        return Err(wrong(&format!("has the scheme `{}`", url.scheme())));
+        return Err(wrong(&format!("has the unsupported scheme `{}`", url.scheme())));
     }
     if !url.has_host() {
-        return Err(wrong("names no host"));
+        return Err(wrong("has no host"));
     }
     Ok(url)
 }
 
-/// What an error of the client means. URLs are left out: their queries may hold secrets.
+/// Converts a client error. URLs are left out, because their queries may contain secrets.
 pub(crate) fn failure(error: reqwest::Error) -> Failure {
     let unsent = error.is_connect() || error.is_builder();
     if tls::is_missing(&error) {
         return Failure::Unreachable(tls::MISSING.to_owned());
     }
     let error = error.without_url();
-    let mut told = error.to_string();
+    let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
         let text = inner.to_string();
-        if !told.ends_with(&text) {
+        if !message.ends_with(&text) {
             // Writing to a string does not fail.
-            let _ignored = write!(told, ": {text}");
+            let _ignored = write!(message, ": {text}");
         }
         cause = inner.source();
     }
-    if unsent { Failure::Unreachable(told) } else { Failure::Lost(told) }
+    if unsent { Failure::Unreachable(message) } else { Failure::Lost(message) }
 }
 
-/// Text of a server as people can be shown it: short, on one line, without control characters.
+/// Shortens a server's text for people: one line, without control characters.
 pub(crate) fn shortened(text: &str) -> String {
     let mut short = String::new();
     let mut words = text.split(|letter: char| letter.is_whitespace() || letter.is_control());
@@ -340,14 +340,14 @@ pub(crate) fn shortened(text: &str) -> String {
     cut
 }
 
-/// The kind of content that an answer declares, without parameters.
+/// Returns the content type of an answer, without parameters.
 pub(crate) fn content_type(response: &Response) -> String {
     let value = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = value.and_then(|value| value.split(';').next()).unwrap_or_default();
     kind.trim().to_ascii_lowercase()
 }
 
-/// A field whose value comes from the server; one that can't be sent back is left out.
+/// Adds a header whose value comes from the server; an invalid value is left out.
 pub(crate) fn echo(fields: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         fields.insert(name, value);
@@ -372,10 +372,10 @@ mod tests {
         };
         check("http://127.0.0.1:1/mcp", None);
         check("https://host/?key=1", None);
-        check("host/mcp", Some("no URL"));
+        check("host/mcp", Some("not a valid URL"));
         check("ftp://host/", Some("scheme `ftp`"));
         check("file:///etc/passwd", Some("scheme `file`"));
-        check("http://", Some("no URL"));
+        check("http://", Some("not a valid URL"));
     }
 
     #[test]

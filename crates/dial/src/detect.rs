@@ -1,12 +1,12 @@
-//! A server of which only the URL is known: Streamable HTTP first, and the older HTTP with SSE where a server knows no better.
+//! Detects the transport of a URL: Streamable HTTP first, then the older HTTP with SSE.
 
 use crate::{Event, Failure, HttpSettings, Line, Listener, Outgoing, Running, http, sse};
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tokio_util::task::TaskTracker;
 
-/// Makes the line. Nothing is sent before the first message; when the first `initialize` is refused with 400, 404 or 405,
-/// as a server does that has no Streamable HTTP, it goes out again over HTTP with SSE, and so does everything after it.
+/// Opens the line. Nothing is sent before the first message. If the first `initialize` is refused with 400, 404 or 405,
+/// as by a server without Streamable HTTP, it is repeated over HTTP with SSE, which then carries everything else.
 pub async fn open_detecting(
     settings: HttpSettings,
     listener: Arc<dyn Listener>,
@@ -27,7 +27,7 @@ struct Detecting {
     falling: TaskTracker,
 }
 
-/// Stands between the first way and the listener while it is not known whether the way is the right one.
+/// Intercepts the events of the first transport until it is known whether it is the right one.
 struct Gate {
     listener: Arc<dyn Listener>,
     probe: Mutex<Probe>,
@@ -38,7 +38,7 @@ enum Probe {
     /// Nothing is known yet.
     #[default]
     Unknown,
-    /// `initialize` is under way. If it is refused, this goes on.
+    /// `initialize` was sent. If it is refused, `fall_back` continues.
     Waiting { id: Value, fall_back: Box<dyn FnOnce(Failure) + Send> },
     /// The server speaks Streamable HTTP, or the line has moved.
     Known,
@@ -72,7 +72,7 @@ impl Listener for Gate {
             }
             (Event::Message { .. }, _) => *probe = Probe::Known,
             (Event::Lost { id, .. }, Probe::Waiting { id: asked, .. }) if id == asked => {
-                // It can't be reached, or does something else: that says nothing of what it speaks.
+                // The server is unreachable or failed otherwise, so its transport remains unknown.
                 *probe = Probe::Unknown;
             }
             _ => {}
@@ -87,7 +87,7 @@ impl Detecting {
         Arc::clone(&self.line.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The first `initialize` is watched: its refusal decides.
+    /// Watches the first `initialize`, whose refusal decides.
     fn watch(self: &Arc<Self>, outgoing: &Outgoing) {
         let message = &outgoing.message;
         let Some(id) = message.get("id") else { return };
@@ -95,7 +95,7 @@ impl Detecting {
         if !matches!(*probe, Probe::Unknown) || message["method"] != "initialize" {
             return;
         }
-        // Weak: a line that nobody holds must not be kept by its own question.
+        // Weak, so that a pending probe does not keep a dropped line alive.
         let (detecting, outgoing, asked) = (Arc::downgrade(self), outgoing.clone(), id.clone());
         let fall_back = Box::new(move |failure| {
             let Some(detecting) = detecting.upgrade() else { return };
@@ -105,7 +105,7 @@ impl Detecting {
         *probe = Probe::Waiting { id: id.clone(), fall_back };
     }
 
-    /// Tries the older way. When that fails too, the refusal of the newer one is what is told.
+    /// Tries the older transport. If that fails too, the refusal of the newer one is reported.
     async fn fall_back(&self, outgoing: Outgoing, id: Value, refusal: Failure) {
         let listener = Arc::clone(&self.gate.listener);
         let line = match sse::open(self.settings.clone(), Arc::clone(&listener)).await {
@@ -114,7 +114,7 @@ impl Detecting {
                 return listener.event(Event::Lost { id, failure });
             }
             Err(failure) => {
-                tracing::debug!("no HTTP with SSE either: {failure}");
+                tracing::debug!("HTTP with SSE failed as well: {failure}");
                 return listener.event(Event::Lost { id, failure: refusal });
             }
         };

@@ -1,27 +1,27 @@
 //! Event streams (`text/event-stream`): bytes in, events out.
 //!
-//! Pure: no I/O and no clock. Bytes may be split anywhere, even inside a character or between CR and LF. What an event may
-//! hold is bounded, so that a server can't fill the memory with a line that never ends.
+//! Pure: no I/O and no clock. Bytes may be split anywhere, even inside a character or between CR and LF. Events have a
+//! size limit, so that a server can't fill the memory with an endless line.
 
 use memchr::{memchr, memchr2};
 
-/// One event with data. Its fields are as the stream says; a name that is not given is empty.
+/// One event with data. Without an `event:` field, its name is empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerEvent {
-    /// What `event:` says.
+    /// Value of `event:`.
     pub name: String,
     /// The lines of `data:`, joined.
     pub data: String,
 }
 
-/// An event holds more than it may.
+/// An event is longer than allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of more than {0} bytes")]
 pub struct TooLong(pub usize);
 
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// Reads one stream.
+/// Parser for one event stream.
 #[derive(Debug)]
 pub struct Events {
     limit: usize,
@@ -34,14 +34,14 @@ pub struct Events {
     name: String,
     data: Vec<u8>,
     has_data: bool,
-    /// The id of the event that is being read, and of those after it until another is given.
+    /// The id of the current event, and of later ones until another is given.
     coming_id: Option<String>,
     last_id: Option<String>,
     retry_ms: Option<u64>,
 }
 
 impl Events {
-    /// A reader that lets a line, or the data of an event, be as long as `limit`.
+    /// Creates a parser with a limit for a line and for the data of an event.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -57,7 +57,7 @@ impl Events {
         }
     }
 
-    /// Gets ready for the same stream on another connection: what was cut off is dropped, the id and the pause stay.
+    /// Prepares for the same stream on another connection: drops an incomplete event, keeps the id and the pause.
     pub fn restart(&mut self) {
         *self = Self {
             coming_id: self.last_id.clone(),
@@ -67,17 +67,17 @@ impl Events {
         };
     }
 
-    /// The id that the stream can be taken up from. Events without data count too.
+    /// Returns the id to resume the stream from. Events without data count too.
     pub fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref().filter(|id| !id.is_empty())
     }
 
-    /// How long the server wants to be left alone before the stream is taken up again.
+    /// Returns how long the server asks to wait before the stream is resumed.
     pub fn retry_ms(&self) -> Option<u64> {
         self.retry_ms
     }
 
-    /// Takes bytes, and puts the events that end in them at the end of `events`. After an error the stream is of no use.
+    /// Parses bytes and appends the events that they complete to `events`. After an error the stream is unusable.
     pub fn push(&mut self, bytes: &[u8], events: &mut Vec<ServerEvent>) -> Result<(), TooLong> {
         let mut rest = bytes;
         while let Some(&first) = rest.first() {
@@ -112,7 +112,7 @@ impl Events {
     }
 
     fn bounded(&self, length: usize) -> Result<(), TooLong> {
-        // A field's name may come on top, so that data of exactly the limit gets through in one line.
+        // Allows for the name of the field, so that data of exactly the limit fits in one line.
         if length > self.limit.saturating_add(16) { Err(TooLong(self.limit)) } else { Ok(()) }
     }
 
@@ -151,11 +151,11 @@ impl Events {
                 self.coming_id = Some(String::from_utf8_lossy(value).into_owned());
             }
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
-                // Digits alone: what does not fit is too large to wait for.
+                // Only digits, so a parse error means a number that is too large.
                 let text = String::from_utf8_lossy(value);
                 self.retry_ms = Some(text.parse().unwrap_or(u64::MAX));
             }
-            // Comments have an empty name; unknown fields are passed over.
+            // Comments have an empty name; unknown fields are ignored.
             _ => {}
         }
         Ok(())

@@ -1,14 +1,14 @@
-//! Header fields that follow from a message: its revision, its method, what it names, and the arguments that a tool's schema
-//! wants beside the body.
+//! Headers that follow from a message: its revision, its method, its target, and the arguments that a tool's schema
+//! mirrors in headers.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-/// Where a message of a stateless revision says which one it speaks.
+/// Key in `_meta` with the revision of a message without a session.
 pub const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-/// The first revision without sessions, whose messages are described by header fields.
+/// The first revision without sessions, whose messages are described by headers.
 pub const STATELESS: &str = "2026-07-28";
 
 pub(crate) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -22,7 +22,7 @@ const ANNOTATION: &str = "x-mcp-header";
 const ENCODED_START: &str = "=?base64?";
 const ENCODED_END: &str = "?=";
 
-/// The revision that a message itself names.
+/// Returns the revision that a message names.
 pub(crate) fn revision(message: &Value) -> Option<&str> {
     message.get("params")?.get("_meta")?.get(VERSION_KEY)?.as_str()
 }
@@ -32,7 +32,7 @@ pub(crate) fn is_stateless(message: &Value, agreed: Option<&str>) -> bool {
     revision(message).or(agreed).is_some_and(|version| version >= STATELESS)
 }
 
-/// The fields that describe `message`.
+/// Returns the headers that describe `message`.
 pub(crate) fn describing(message: &Value, agreed: Option<&str>) -> HeaderMap {
     let mut fields = HeaderMap::new();
     let method = message.get("method").and_then(Value::as_str);
@@ -59,7 +59,7 @@ pub(crate) fn describing(message: &Value, agreed: Option<&str>) -> HeaderMap {
     fields
 }
 
-/// A value as a header field can carry it: as it is where it is plain, in base64 between marks where it is not.
+/// Encodes a value for a header: unchanged if it is plain, otherwise in base64 with markers.
 pub fn encoded(value: &str) -> String {
     let outer_space = value.starts_with([' ', '\t']) || value.ends_with([' ', '\t']);
     let plain = value.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
@@ -71,7 +71,8 @@ pub fn encoded(value: &str) -> String {
     }
 }
 
-/// The fields that a tool's schema wants for `arguments`: `Mcp-Param-…` for each property with `x-mcp-header`.
+/// Returns the headers that a tool's schema requires for `arguments`: `Mcp-Param-…` for each property with
+/// `x-mcp-header`.
 pub fn of_arguments(input_schema: &Value, arguments: &Value) -> Vec<(String, String)> {
     let mut fields = Vec::new();
     let mut open = vec![(input_schema, arguments)];
@@ -96,7 +97,7 @@ pub fn of_arguments(input_schema: &Value, arguments: &Value) -> Vec<(String, Str
     fields
 }
 
-/// Whether the annotations of a tool's schema can be followed. A tool whose can't is not to be offered or called.
+/// Checks the header annotations of a tool's schema. A tool with invalid ones must not be offered or called.
 pub fn check_schema(input_schema: &Value) -> Result<(), String> {
     let Some(schema) = input_schema.as_object() else { return Ok(()) };
     if schema.contains_key(ANNOTATION) {
@@ -106,7 +107,7 @@ pub fn check_schema(input_schema: &Value) -> Result<(), String> {
     check_properties(schema, true, &mut seen)
 }
 
-/// Schemas nest only so deep: `serde_json` reads no deeper than 128 levels.
+/// The recursion is bounded: `serde_json` reads at most 128 levels.
 fn check_properties(
     schema: &Map<String, Value>,
     reachable: bool,
@@ -134,7 +135,7 @@ fn check_properties(
     Ok(())
 }
 
-/// A schema that arguments are not reached through by names alone: no annotation counts there.
+/// Checks a subschema that arguments are not reached through by names alone, where annotations are invalid.
 fn check_part(name: &str, part: &Value, seen: &mut HashSet<String>) -> Result<(), String> {
     match part {
         Value::Object(part) => {
@@ -153,29 +154,29 @@ fn check_annotation(
     seen: &mut HashSet<String>,
 ) -> Result<(), String> {
     let Some(field) = property.get(ANNOTATION) else { return Ok(()) };
-    let told = |why: String| Err(format!("{ANNOTATION} of `{name}` {why}"));
+    let invalid = |why: String| Err(format!("{ANNOTATION} of `{name}` {why}"));
     if !reachable {
-        return told("is not on a property that is reached through `properties` alone".to_owned());
+        return invalid("must be on a property that is reached through `properties` alone".to_owned());
     }
     let Some(field) = field.as_str().filter(|field| is_token(field)) else {
-        return told(format!("is {field}, which is no header name"));
+        return invalid(format!("is {field}, which is not a valid header name"));
     };
     if !seen.insert(field.to_ascii_lowercase()) {
-        return told(format!("is `{field}`, which another property has too"));
+        return invalid(format!("is `{field}`, which another property has too"));
     }
     match property.get("type").and_then(Value::as_str) {
         Some("string" | "integer" | "boolean") => Ok(()),
-        _ => told("is on something other than a string, an integer or a boolean".to_owned()),
+        _ => invalid("is on something other than a string, an integer or a boolean".to_owned()),
     }
 }
 
-/// A name as RFC 9110 has it.
+/// Whether a name is a token of RFC 9110.
 fn is_token(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(fits)
 }
 
-/// Fields that the way itself sets, and that no configuration may.
+/// Headers that the transport sets and that can't be configured.
 const OWN: [&str; 12] = [
     "accept",
     "content-type",
@@ -191,17 +192,17 @@ const OWN: [&str; 12] = [
     "upgrade",
 ];
 
-/// The fields of a configuration, checked. The error names the field and never shows its value.
+/// Parses configured headers. The error names the header and never shows its value.
 pub(crate) fn checked(fields: &[(String, String)]) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::new();
     for (name, value) in fields {
         let parsed = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| format!("`{name}` is no name of a header field"))?;
+            .map_err(|_| format!("`{name}` is not a valid header name"))?;
         if OWN.contains(&parsed.as_str()) || parsed.as_str().starts_with("sec-websocket-") {
-            return Err(format!("the header field `{name}` is set by the transport; leave it out"));
+            return Err(format!("the header `{name}` is set by the transport; leave it out"));
         }
         let mut value = HeaderValue::from_str(value).map_err(|_| {
-            format!("the value of the header field `{name}` has characters that no field can carry")
+            format!("the value of the header `{name}` contains characters that are not allowed")
         })?;
         value.set_sensitive(true);
         map.append(parsed, value);
@@ -321,10 +322,10 @@ mod tests {
         check(property(json!("Region"), "string"), None);
         check(property(json!("Region"), "number"), Some("other than"));
         check(property(json!("Region"), "object"), Some("other than"));
-        check(property(json!(""), "string"), Some("no header name"));
-        check(property(json!("a b"), "string"), Some("no header name"));
-        check(property(json!("a:b"), "string"), Some("no header name"));
-        check(property(json!(5), "string"), Some("no header name"));
+        check(property(json!(""), "string"), Some("not a valid header name"));
+        check(property(json!("a b"), "string"), Some("not a valid header name"));
+        check(property(json!("a:b"), "string"), Some("not a valid header name"));
+        check(property(json!(5), "string"), Some("not a valid header name"));
         check(json!({"x-mcp-header": "X"}), Some("whole schema"));
         check(
             json!({"properties": {
@@ -352,14 +353,14 @@ mod tests {
             match expected {
                 None => assert_eq!(found.unwrap()[name], value),
                 Some(expected) => {
-                    let told = found.unwrap_err();
-                    assert!(told.contains(expected) && !told.contains("secret"), "{told}");
+                    let error = found.unwrap_err();
+                    assert!(error.contains(expected) && !error.contains("secret"), "{error}");
                 }
             }
         };
         check("Authorization", "Bearer secret", None);
         check("X-Key", "secret\r\nX: y", Some("characters"));
-        check("a b", "secret", Some("no name"));
+        check("a b", "secret", Some("not a valid header name"));
         check("Mcp-Session-Id", "secret", Some("transport"));
         check("HOST", "secret", Some("transport"));
         check("Sec-WebSocket-Key", "secret", Some("transport"));

@@ -1,7 +1,7 @@
-//! Streamable HTTP: every message is a POST of its own, and its answer comes with it, as JSON or as a stream of events.
+//! Streamable HTTP: every message is a POST, and its answer is the response, as JSON or as an event stream.
 //!
-//! Serves both eras. With sessions there is also a standing stream for what the server says on its own, and streams that
-//! break are taken up again; without sessions a stream that is closed is a request that is cancelled.
+//! Supports revisions with and without sessions. With sessions there is also an event stream for messages that the
+//! server sends on its own, and broken streams are resumed; without sessions, closing a stream cancels its request.
 
 mod exchange;
 mod standing;
@@ -23,11 +23,11 @@ use std::{
 use tokio::time::timeout;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// How long a server may take to take note of the end.
+/// How long a server may take to acknowledge the end of the session.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-/// Makes the line. Nothing is sent before the first message.
-#[expect(clippy::unused_async, reason = "every way is opened alike, and the others do wait")]
+/// Opens the line. Nothing is sent before the first message.
+#[expect(clippy::unused_async, reason = "all transports have the same signature, and the others do wait")]
 pub async fn open(
     settings: HttpSettings,
     listener: Arc<dyn Listener>,
@@ -35,7 +35,7 @@ pub async fn open(
     Ok(Arc::new(HttpLine { post: Arc::new(Post::new(&settings, listener)?) }))
 }
 
-/// The line as it is held. When it is let go, what still runs ends.
+/// The line as its owner sees it. Dropping it ends everything that still runs.
 struct HttpLine {
     post: Arc<Post>,
 }
@@ -46,12 +46,12 @@ impl Drop for HttpLine {
     }
 }
 
-/// What the line and its tasks share.
+/// State that the line shares with its tasks.
 struct Post {
     courier: Courier,
     listener: Arc<dyn Listener>,
     terms: Mutex<Terms>,
-    /// The requests that wait for answers, by id. The number tells one from a later one with the same id.
+    /// The requests that wait for answers, by id. The number distinguishes a request from a later one with the same id.
     open: Mutex<HashMap<String, (u64, CancellationToken)>>,
     opened: AtomicU64,
     standing: Mutex<Option<CancellationToken>>,
@@ -60,7 +60,7 @@ struct Post {
     tasks: TaskTracker,
 }
 
-/// What both sides agreed on.
+/// The session and the revision that both sides agreed on.
 #[derive(Default, Clone)]
 struct Terms {
     session: Option<String>,
@@ -68,7 +68,7 @@ struct Terms {
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind these locks is whole at every moment.
+    // The locked values are consistent at every moment.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -77,7 +77,7 @@ impl Line for HttpLine {
         Box::pin(async move {
             let post = &self.post;
             if post.ending.is_cancelled() {
-                return Err(Failure::Unreachable("the line is closed".to_owned()));
+                return Err(Failure::Unreachable("the connection is closed".to_owned()));
             }
             let awaited = awaited(&outgoing.message);
             if awaited.is_empty() {
@@ -112,7 +112,7 @@ impl Line for HttpLine {
                 return;
             }
             post.leave().await;
-            post.listener.event(Event::Closed(Failure::Lost("it was closed on this side".into())));
+            post.listener.event(Event::Closed(Failure::Lost("docent closed it".into())));
         })
     }
 }
@@ -132,7 +132,7 @@ impl Post {
         })
     }
 
-    /// Starts a request. What becomes of it is told by events.
+    /// Starts a request, whose outcome is reported by events.
     fn ask(self: &Arc<Self>, outgoing: Outgoing, awaited: Vec<Value>) {
         let number = self.opened.fetch_add(1, Ordering::Relaxed);
         let running = self.ending.child_token();
@@ -156,7 +156,7 @@ impl Post {
         locked(&self.terms).clone()
     }
 
-    /// The fields of a request that belongs to the session.
+    /// Returns the headers of a request that belongs to the session.
     fn session_fields(terms: &Terms) -> HeaderMap {
         let mut fields = HeaderMap::new();
         for (name, value) in
@@ -169,7 +169,7 @@ impl Post {
         fields
     }
 
-    /// The server no longer knows `session`. Said once, however many requests find out.
+    /// Reports that the server no longer knows `session`; once, however many requests notice.
     fn session_over(&self, session: &str) {
         let mut terms = locked(&self.terms);
         if terms.session.as_deref() != Some(session) {
@@ -183,7 +183,7 @@ impl Post {
         self.listener.event(Event::SessionLost);
     }
 
-    /// Tells the server that the session is over. It may have gone, or may not want to hear it.
+    /// Ends the session at the server, which may be unreachable or may not support that.
     async fn leave(&self) {
         let terms = self.terms();
         if terms.session.is_none() {
@@ -193,12 +193,12 @@ impl Post {
         draft.method = Method::DELETE;
         let answered = timeout(GOODBYE, self.courier.send(&draft)).await;
         if !matches!(answered, Ok(Ok(_))) {
-            tracing::debug!("the server took no note of the end of its session");
+            tracing::debug!("the server did not acknowledge the end of its session");
         }
     }
 }
 
-/// The ids that answers are awaited for: of a request, or of the requests of a batch.
+/// Returns the ids that need answers: of a request, or of the requests of a batch.
 fn awaited(message: &Value) -> Vec<Value> {
     let one = |message: &Value| {
         let id = message.get("id").filter(|id| !id.is_null())?;
@@ -210,13 +210,13 @@ fn awaited(message: &Value) -> Vec<Value> {
     }
 }
 
-/// Header fields that come with a message. The hub makes them: one that can't be sent is a fault of the message.
+/// Adds the headers of a message. The hub creates them, so an invalid one is an error of the message.
 fn extra(fields: &mut HeaderMap, more: &[(String, String)]) -> Result<(), Failure> {
     for (name, value) in more {
         let field =
             HeaderName::from_bytes(name.as_bytes()).ok().zip(HeaderValue::from_str(value).ok());
         let Some((name, value)) = field else {
-            return Err(Failure::Unreachable(format!("the header field `{name}` can't be sent")));
+            return Err(Failure::Unreachable(format!("the header `{name}` is not valid")));
         };
         fields.insert(name, value);
     }

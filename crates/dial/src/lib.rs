@@ -1,7 +1,7 @@
-//! Ways to another MCP server: messages out, events in.
+//! Client transports for other MCP servers: messages out, events in.
 //!
-//! A [`Line`] carries JSON-RPC messages to one server; whatever comes back reaches a [`Listener`] at once, on the task that
-//! read it. This crate knows how messages travel, and nothing of what they ask or answer.
+//! A [`Line`] sends JSON-RPC messages to one server; everything that comes back goes to a [`Listener`] at once, on the
+//! task that read it. This crate knows how messages are transported, not what they mean.
 
 mod answers;
 mod courier;

@@ -1,9 +1,9 @@
-//! What every way to a server has in common.
+//! The interface that all transports share.
 
 use serde_json::Value;
 use std::pin::Pin;
 
-/// A boxed future, as object-safe traits need.
+/// A boxed future for object-safe traits.
 pub type Running<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// One message for the server.
@@ -11,7 +11,7 @@ pub type Running<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub struct Outgoing {
     /// The whole JSON-RPC message.
     pub message: Value,
-    /// Header fields beyond those that follow from the message; ways without headers leave them out.
+    /// Headers beyond those that follow from the message; transports without headers ignore them.
     pub headers: Vec<(String, String)>,
 }
 
@@ -21,35 +21,35 @@ impl From<Value> for Outgoing {
     }
 }
 
-/// What came from the server, or what became of the way to it.
+/// A message from the server, or a change of the connection.
 #[derive(Debug)]
 pub enum Event {
-    /// A JSON-RPC message; batches come one by one.
+    /// A JSON-RPC message; batches are split.
     Message {
         /// The message.
         message: Value,
-        /// The id of the request on whose stream it came, where the way has a stream for each.
+        /// The id of the request on whose stream it came, if the transport has a stream per request.
         request: Option<Value>,
     },
-    /// Something that is no JSON-RPC message, shortened. It is passed over.
+    /// Output that is not JSON-RPC, shortened. It is ignored.
     Noise(String),
-    /// A request that will get no answer on this line. Others go on.
+    /// A request that will get no answer. Others continue.
     Lost {
         /// The request's id.
         id: Value,
         /// Why.
         failure: Failure,
     },
-    /// The server no longer knows the session: the handshake is due again, on this line.
+    /// The server no longer knows the session: the handshake must be repeated on this line.
     SessionLost,
-    /// The line is dead: every request that is open is lost, and nothing follows.
+    /// The line is closed: all open requests are lost, and no events follow.
     Closed(Failure),
 }
 
 /// Why a message did not get through, or an answer did not come.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Failure {
-    /// Nothing was sent: trying again is safe.
+    /// Nothing was sent, so a retry is safe.
     #[error("can't reach the server: {0}")]
     Unreachable(String),
     /// It may have been sent and acted on.
@@ -60,40 +60,40 @@ pub enum Failure {
     Refused {
         /// HTTP status.
         status: u16,
-        /// What it said, shortened.
+        /// Text of the answer, shortened.
         text: String,
     },
     /// A person has to sign in first.
-    #[error("the server wants a sign-in: {0}")]
+    #[error("the server requires a sign-in: {0}")]
     Unauthorized(String),
-    /// What came back is not what the protocol says.
+    /// The answer violates the protocol.
     #[error("the server's answer can't be used: {0}")]
     Malformed(String),
 }
 
-/// Whoever takes what comes from the server. Called on the reading task: it must not wait.
+/// Receives events from the server. Called on the reading task, so it must not block.
 pub trait Listener: Send + Sync {
-    /// Something came.
+    /// Handles an event.
     fn event(&self, event: Event);
 }
 
-/// The way to one server.
+/// A connection to one server.
 pub trait Line: Send + Sync {
-    /// Hands a message over. `Ok` means that it is on its way; what becomes of it is told by events.
+    /// Sends a message. `Ok` means that it was sent; events report its outcome.
     fn send(&self, outgoing: Outgoing) -> Running<'_, Result<(), Failure>>;
 
-    /// The revision that both sides agreed on; it goes with every further message where the transport has a place for it.
+    /// Sets the agreed revision, which goes with every further message if the transport has a place for it.
     fn agreed(&self, _version: &str) {}
 
-    /// Nobody waits for the answer to this request any more. Where closing its stream is how the revision cancels, it is
-    /// closed; elsewhere nothing happens.
+    /// Stops waiting for the answer to this request. Closes its stream if that is how the revision cancels requests;
+    /// otherwise does nothing.
     fn abandon(&self, _id: &Value) {}
 
-    /// Whether closing the stream of a request is how the revision without sessions cancels it here.
+    /// Whether the revision without sessions cancels a request by closing its stream on this transport.
     fn cancels_by_closing(&self) -> bool {
         false
     }
 
-    /// Ends the line in an orderly way. The last event is [`Event::Closed`].
+    /// Closes the line gracefully. The last event is [`Event::Closed`].
     fn close(&self) -> Running<'_, ()>;
 }

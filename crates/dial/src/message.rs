@@ -1,18 +1,18 @@
-//! JSON from a server, read so that one odd value costs no more than itself.
+//! Lenient JSON parser for servers' messages: one invalid value affects nothing else.
 //!
-//! The parser refuses a whole document for one value: a schema that is nested beyond its limit, half of a surrogate pair as
-//! Python writes it, a byte that is not UTF-8, or a number that is too large. A list of tools with one of these would cost a
-//! server all of its tools. Such a document is read a second time, with a replacement for what can't be read.
+//! `serde_json` rejects a whole document for one value: a schema nested beyond its limit, half a surrogate pair as
+//! Python writes it, a byte that is not UTF-8, or a number that is too large. In a list of tools, a server would lose
+//! all of its tools. Such a document is parsed again, with replacements for what can't be parsed.
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// Levels that are read of a message that is nested too deep. Whoever reads lists should leave out items that are nearly as
-/// deep: something of them may be missing.
+/// Levels that are read of a message that is nested too deeply. Callers should leave out list items that are nearly as
+/// deep, because parts of them may be missing.
 const MAX_LEVELS: usize = 100;
 
-/// Lists of a result. Their items are independent of each other.
+/// Lists in results, whose items are independent of each other.
 const LISTS: [&str; 5] =
     ["tools", "resources", "resourceTemplates", "resource_templates", "prompts"];
 
@@ -23,10 +23,10 @@ enum MissingPart {
     Number,
 }
 
-/// Reads a message, or a batch of them.
+/// Parses a message or a batch.
 ///
-/// Bytes that are not UTF-8 and halves of surrogate pairs become U+FFFD. In lists, the deepest levels and numbers that are
-/// too large are null. Any other answer with one of these becomes an error in its place, so that its request ends.
+/// Invalid UTF-8 and halves of surrogate pairs become U+FFFD. In lists, the deepest levels and numbers that are too
+/// large become null. Any other answer with one of these becomes an error, so that its request ends.
 pub(crate) fn parse(text: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(text).or_else(|error| parse_leniently(text).ok_or(error))
 }
@@ -59,7 +59,7 @@ fn is_too_deep(error: &serde_json::Error) -> bool {
     error.is_syntax() && error.to_string().starts_with("recursion limit exceeded")
 }
 
-/// Replaces half surrogate pairs by U+FFFD, and numbers that are too large by null.
+/// Replaces halves of surrogate pairs with U+FFFD, and numbers that are too large with null.
 fn repair(text: &str) -> (Vec<u8>, Option<MissingPart>) {
     let (mut repaired, mut missing) = (Vec::with_capacity(text.len()), None);
     let (mut rest, mut in_string) = (text, false);
@@ -100,7 +100,7 @@ fn repair(text: &str) -> (Vec<u8>, Option<MissingPart>) {
     (repaired, missing)
 }
 
-/// The length of the escape sequence that a text begins with, and whether it is half of a surrogate pair.
+/// Returns the length of the escape sequence at the start of a text, and whether it is half of a surrogate pair.
 fn escape(text: &str) -> (usize, bool) {
     let unit = |at: usize| {
         let digits = text.get(at..)?.strip_prefix("\\u")?.get(..4)?;
@@ -113,7 +113,7 @@ fn escape(text: &str) -> (usize, bool) {
     }
 }
 
-/// A message that is of use without what is missing.
+/// Returns a message that is usable without the missing part.
 fn settle(message: Value, missing: MissingPart) -> Option<Value> {
     let fields = message.as_object()?;
     if fields.contains_key("method") {
@@ -131,7 +131,7 @@ fn settle(message: Value, missing: MissingPart) -> Option<Value> {
     Some(json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": text}}))
 }
 
-/// Reads a value up to a number of levels; what lies deeper is null.
+/// Deserializes a value up to a number of levels; deeper values become null.
 #[derive(Clone, Copy)]
 struct Levels(usize);
 
@@ -140,7 +140,7 @@ impl<'de> DeserializeSeed<'de> for Levels {
 
     fn deserialize<D: Deserializer<'de>>(self, parser: D) -> Result<Value, D::Error> {
         if self.0 == 0 {
-            // Passing over a value takes no stack, however deep it is.
+            // Skipping a value takes no stack, however deep it is.
             return parser.deserialize_ignored_any(IgnoredAny).map(|_| Value::Null);
         }
         parser.deserialize_any(self)
@@ -229,7 +229,7 @@ mod tests {
             assert_eq!(names, ["a", "b", "c"]);
             assert!(
                 tools[1].to_string().contains(&"[".repeat(90)),
-                "it is still told by its depth"
+                "its depth is still visible"
             );
         }
     }
@@ -262,8 +262,8 @@ mod tests {
     fn odd_text_is_replaced_everywhere_and_odd_numbers_end_their_request() {
         let text = parse(br#"{"id":1,"result":{"content":[{"text":"\ud800"}]}}"#).unwrap();
         assert_eq!(text["result"]["content"][0]["text"], "\u{fffd}");
-        let told = parse(b"{\"method\":\"m\",\"params\":{\"a\":\"\xff\"}}").unwrap();
-        assert_eq!(told["params"]["a"], "\u{fffd}");
+        let notification = parse(b"{\"method\":\"m\",\"params\":{\"a\":\"\xff\"}}").unwrap();
+        assert_eq!(notification["params"]["a"], "\u{fffd}");
         let answer = parse(br#"{"id":"x","result":{"structuredContent":{"n":1e400}}}"#).unwrap();
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("x"), &json!(-32603)));
         let progress = r#"{"method":"m","params":{"progress":1e400}}"#;

@@ -1,8 +1,8 @@
-//! Signing in to servers that want it, with OAuth: discovery, registration, the browser or a client's own credentials,
-//! tokens that are kept and refreshed.
+//! OAuth sign-in for servers that require it: discovery, registration, the browser or a client's own credentials,
+//! storing and refreshing tokens.
 //!
-//! The protocol itself is the SDK's. Here is what it is used for: which of its ways is taken when, where tokens live, and how
-//! a person comes in. No token, secret or code is in what these types show of themselves.
+//! The SDK implements the protocol. This module decides which flow is used when, where tokens are stored, and how a
+//! person takes part. `Debug` of these types shows no token, secret or code.
 
 mod assertion;
 mod callback;
@@ -29,42 +29,42 @@ use std::{
 use tokio::sync::{Mutex, MutexGuard};
 use url::Url;
 
-/// Shows a page to the person at this machine.
+/// Shows a page to the user of this machine.
 pub trait Browser: Send + Sync {
-    /// Opens `url`, or tells the person to. It must not wait for the page.
+    /// Opens `url`, or asks the user to. It must not wait for the page.
     fn open(&self, url: &str) -> Result<(), String>;
 }
 
-/// Who we are to the authorization server.
+/// docent's identity at the authorization server.
 #[derive(Clone)]
 pub enum Client {
-    /// Nobody that it knows yet: the URL of a metadata document is the id where the server takes those, and else we
-    /// register.
+    /// Not registered yet: uses the URL of a metadata document as id if the server accepts those, and registers
+    /// otherwise.
     Unknown {
-        /// Where a document about this client is published.
+        /// URL of this client's metadata document.
         metadata_url: Option<String>,
     },
-    /// Registered beforehand; a person signs in.
+    /// Registered beforehand; the user signs in.
     Registered {
-        /// The id that the server gave.
+        /// The id that the server issued.
         id: String,
         /// The secret that goes with it.
         secret: Option<String>,
     },
-    /// A machine with a secret of its own; nobody signs in.
+    /// A machine with its own secret; no user signs in.
     Machine {
-        /// The id that the server gave.
+        /// The id that the server issued.
         id: String,
         /// The secret that goes with it.
         secret: String,
     },
-    /// A machine with a key of its own; nobody signs in.
+    /// A machine with its own key; no user signs in.
     MachineKey {
-        /// The id that the server gave.
+        /// The id that the server issued.
         id: String,
         /// The private key, PKCS #8 in PEM.
         key_pem: String,
-        /// What the key signs with.
+        /// The signature algorithm.
         algorithm: SigningAlgorithm,
     },
 }
@@ -88,31 +88,31 @@ impl fmt::Debug for Client {
     }
 }
 
-/// How to sign in to one server.
+/// Settings for signing in to one server.
 #[derive(Clone)]
 pub struct OauthSettings {
     /// The server's name here.
     pub server: String,
-    /// Whether the server is configured under that name, so that `docent servers login NAME` finds it.
+    /// Whether the server is configured under that name, so that `docent servers login NAME` works.
     pub is_configured: bool,
-    /// Where it listens.
+    /// Its URL.
     pub url: String,
-    /// Who we are.
+    /// docent's identity.
     pub client: Client,
-    /// What to ask for; empty means what the server says.
+    /// Requested scopes; if empty, those that the server names.
     pub scopes: Vec<String>,
-    /// Who shows pages. Without it nobody is asked to sign in, and a server that wants it is told of.
+    /// Shows pages. Without it no one is asked to sign in, and the requirement is reported.
     pub browser: Option<Arc<dyn Browser>>,
-    /// Where tokens are kept.
+    /// Stores the tokens.
     pub store: Arc<dyn Store>,
-    /// The port that the browser comes back to, where it had to be registered.
+    /// The redirect port, if it had to be registered.
     pub redirect_port: Option<u16>,
-    /// How long a person may take.
+    /// How long the user may take.
     pub patience: Duration,
 }
 
 impl OauthSettings {
-    /// Settings for a server, for a client that it does not know, without a browser.
+    /// Creates settings for an unregistered client without a browser.
     pub fn new(server: impl Into<String>, url: impl Into<String>, store: Arc<dyn Store>) -> Self {
         Self {
             server: server.into(),
@@ -128,11 +128,11 @@ impl OauthSettings {
     }
 }
 
-/// Tokens for one server, got with OAuth.
+/// Tokens for one server, obtained with OAuth.
 pub struct OauthSignIn {
     settings: OauthSettings,
     url: Url,
-    /// What is known now. Whoever holds it signs in or refreshes; the others wait, and find what came of it.
+    /// The current tokens. The task that holds the lock signs in or refreshes; others wait and use the outcome.
     known: Mutex<Option<Record>>,
 }
 
@@ -146,23 +146,25 @@ impl fmt::Debug for OauthSignIn {
     }
 }
 
-/// The authorization server of a challenge, as it was found.
+/// The authorization server of a challenge, as discovered.
 struct Authority {
     manager: AuthorizationManager,
     metadata: AuthorizationMetadata,
-    /// Whether the server publishes its metadata. If not, the metadata is a guess after the first revision with OAuth.
+    /// Whether the server publishes its metadata. If not, the metadata is a guess based on the first revision with
+    /// OAuth.
     is_published: bool,
 }
 
 impl Authority {
-    /// Who issues the tokens. Servers of the first revision with OAuth publish nothing: then it is where tokens come from.
+    /// Returns the issuer of the tokens. Servers of the first revision with OAuth publish none; then it is the token
+    /// endpoint.
     fn issuer(&self) -> String {
         let metadata = &self.metadata;
         metadata.issuer.clone().unwrap_or_else(|| metadata.token_endpoint.clone())
     }
 }
 
-/// A token that ends sooner than this is not sent any more.
+/// A token that expires sooner than this is not used any more.
 const MARGIN: Duration = Duration::from_secs(30);
 
 impl SignIn for OauthSignIn {
@@ -174,10 +176,10 @@ impl SignIn for OauthSignIn {
                 let issuer = record.issuer.clone();
                 match self.renewed(record).await {
                     Ok(renewed) => *known = Some(renewed),
-                    // The server will say what it wants; this is why it comes to that.
+                    // The server will send a challenge; this logs the reason.
                     Err(failure) => {
                         tracing::debug!(
-                            "{}: the token can't be refreshed: {failure}",
+                            "{}: cannot refresh the token: {failure}",
                             self.settings.server
                         );
                         *known = self.stored(Some(&issuer));
@@ -194,7 +196,7 @@ impl SignIn for OauthSignIn {
             let mut known = self.known().await;
             let refused = challenge.refused.as_deref();
             if known.as_ref().is_some_and(|record| record.is_better_than(refused)) {
-                // Another request has been here in the meantime.
+                // Another request got a token in the meantime.
                 return Ok(());
             }
             let record = self.answer(&challenge, known.clone()).await?;
@@ -205,10 +207,10 @@ impl SignIn for OauthSignIn {
 }
 
 impl OauthSignIn {
-    /// Nothing is asked, sent or read before a server wants it.
+    /// Creates the sign-in. Nothing is requested, sent or read before a server requires it.
     pub fn new(settings: OauthSettings) -> Result<Self, Failure> {
         let url = web_url(&settings.url, &["http", "https", "ws", "wss"])?;
-        // A WebSocket's server is found where its HTTP would be.
+        // The server of a WebSocket is discovered at its HTTP address.
         let scheme = url.as_str().strip_prefix("ws").map(|rest| format!("http{rest}"));
         let url = match scheme {
             Some(text) => web_url(&text, &["http", "https"])?,
@@ -217,7 +219,7 @@ impl OauthSignIn {
         Ok(Self { settings, url, known: Mutex::new(None) })
     }
 
-    /// Signs in now, whether a server has asked for it or not.
+    /// Signs in now, even if the server has not required it.
     pub async fn login(&self) -> Result<(), Failure> {
         let mut known = self.known().await;
         let challenge = Challenge { status: 401, www_authenticate: String::new(), refused: None };
@@ -228,7 +230,7 @@ impl OauthSignIn {
         Ok(())
     }
 
-    /// Forgets what is known, here and in the store.
+    /// Deletes the tokens, here and in the store.
     pub async fn logout(&self) -> Result<(), StoreError> {
         let mut known = self.known.lock().await;
         *known = None;
@@ -257,7 +259,7 @@ impl OauthSignIn {
         }
     }
 
-    /// Tokens of another client are of no use once the configuration names one.
+    /// Tokens of another client are useless once a client is configured.
     fn is_ours(&self, record: &Record) -> bool {
         match &self.settings.client {
             Client::Unknown { .. } => true,
@@ -269,32 +271,32 @@ impl OauthSignIn {
 
     fn keep(&self, record: &Record) -> Result<(), Failure> {
         self.settings.store.save(record).map_err(|error| {
-            Failure::Unauthorized(format!("signed in, but the token can't be kept: {error}"))
+            Failure::Unauthorized(format!("signed in, but cannot save the token: {error}"))
         })
     }
 
-    /// Finds the authorization server, every time anew: it may have moved.
+    /// Discovers the authorization server, every time, because it may have moved.
     async fn discover(&self, challenge: &Challenge) -> Result<Authority, Failure> {
         let outside = Arc::new(Outside::new(&self.url).await?);
         let client = Arc::clone(&outside) as Arc<dyn OAuthHttpClient>;
         let made = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), client);
         let mut manager = made.await.map_err(|error| self.told(&error))?;
-        let said = Some(challenge.www_authenticate.as_str()).filter(|said| !said.is_empty());
-        let found = manager.resolve_metadata_from_challenge(said).await;
+        let header = Some(challenge.www_authenticate.as_str()).filter(|header| !header.is_empty());
+        let found = manager.resolve_metadata_from_challenge(header).await;
         let found = found.map_err(|error| self.told(&error))?;
         let (metadata, is_published) = (found.metadata, found.source.is_discovered());
         if let Some(issuer) = metadata.issuer.as_ref().filter(|it| !outside.is_vouched_for(it)) {
             return Err(Failure::Unauthorized(format!(
-                "its authorization server says that it is {issuer}, but not in a place of that issuer's: its metadata must \
+                "its authorization server claims to be {issuer}, but its metadata is not published there: it must \
                  be at the issuer's own /.well-known/oauth-authorization-server or /.well-known/openid-configuration; \
-                 ask whoever runs the server"
+                 contact the server's operator"
             )));
         }
         manager.set_metadata(metadata.clone());
         Ok(Authority { manager, metadata, is_published })
     }
 
-    /// What is done when a server wants another token.
+    /// Gets another token for a challenge.
     async fn answer(
         &self,
         challenge: &Challenge,
@@ -307,7 +309,7 @@ impl OauthSignIn {
             && let Some(record) = &record
         {
             if record.is_better_than(challenge.refused.as_deref()) {
-                // Another process has been here in the meantime.
+                // Another process got a token in the meantime.
                 return Ok(record.clone());
             }
             if record.refresh_token.is_some() {
@@ -322,7 +324,7 @@ impl OauthSignIn {
         self.sign_in(&mut authority, challenge, record).await
     }
 
-    /// A record whose token has ended, with a new one.
+    /// Replaces the expired token of a record.
     async fn renewed(&self, record: Record) -> Result<Record, Failure> {
         if let Some(stored) = self.stored(Some(&record.issuer))
             && stored.access_token.is_some()
@@ -332,7 +334,7 @@ impl OauthSignIn {
             return Ok(stored);
         }
         if record.refresh_token.is_none() {
-            return Err(Failure::Unauthorized("it has ended".to_owned()));
+            return Err(Failure::Unauthorized("it has expired".to_owned()));
         }
         let challenge = Challenge { status: 401, www_authenticate: String::new(), refused: None };
         let mut authority = self.discover(&challenge).await?;
@@ -360,7 +362,7 @@ impl OauthSignIn {
             "refresh_token": record.refresh_token,
         });
         let held = serde_json::from_value(held)
-            .map_err(|_| Failure::Unauthorized("the token that is kept can't be read".into()))?;
+            .map_err(|_| Failure::Unauthorized("the saved token can't be read".into()))?;
         let credentials = StoredCredentials::new(
             record.client_id.clone(),
             Some(held),
@@ -374,7 +376,7 @@ impl OauthSignIn {
             Ok(response) => response,
             Err(AuthError::TokenRefreshFailed(why)) => {
                 return Err(Failure::Lost(format!(
-                    "the token can't be refreshed: {}",
+                    "cannot refresh the token: {}",
                     shortened(&why)
                 )));
             }
@@ -389,7 +391,7 @@ impl OauthSignIn {
         Ok(renewed)
     }
 
-    /// Tokens that are refused for good are not tried again. Who we are to the issuer stays known.
+    /// Discards tokens that were rejected for good. The registration at the issuer is kept.
     fn spend(&self, record: &Record) {
         if self.stored(Some(&record.issuer)).is_some_and(|stored| stored != *record) {
             // Another process has newer ones.
@@ -409,13 +411,13 @@ impl OauthSignIn {
         }
     }
 
-    /// The scopes that a challenge names.
+    /// Returns the scopes that a challenge names.
     fn wanted(&self, challenge: &Challenge) -> Vec<String> {
-        let said = WWWAuthenticateParams::parse(&challenge.www_authenticate, &self.url);
-        said.scope.iter().flat_map(|scope| scope.split_whitespace()).map(str::to_owned).collect()
+        let params = WWWAuthenticateParams::parse(&challenge.www_authenticate, &self.url);
+        params.scope.iter().flat_map(|scope| scope.split_whitespace()).map(str::to_owned).collect()
     }
 
-    /// What the SDK says, as people can use it.
+    /// Converts an error of the SDK to a message for people.
     fn told(&self, error: &AuthError) -> Failure {
         Failure::Unauthorized(format!(
             "{}: {}",
@@ -430,13 +432,13 @@ fn now() -> u64 {
 }
 
 impl Record {
-    /// Whether there is a token that is not the refused one, and has not ended.
+    /// Whether there is a token that is neither the refused one nor expired.
     fn is_better_than(&self, refused: Option<&str>) -> bool {
         let token = self.access_token.as_deref();
         token.is_some() && token != refused && !self.is_expired(now() + MARGIN.as_secs())
     }
 
-    /// The record with what a token endpoint has answered.
+    /// Updates the record with the answer of a token endpoint.
     fn with_token(mut self, response: &OAuthTokenResponse) -> Self {
         let response = serde_json::to_value(response).unwrap_or_default();
         let text = |key: &str| response.get(key).and_then(Value::as_str).map(str::to_owned);

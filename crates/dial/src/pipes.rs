@@ -1,4 +1,4 @@
-//! Pipes: one message a line, to the input of a program and from its output.
+//! Pipes: one message per line, to the input of a program and from its output.
 
 use crate::{Event, Failure, Line, Listener, Outgoing, Running, message};
 use serde_json::Value;
@@ -11,10 +11,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Characters of a line that is no message that are told.
+/// Maximum reported characters of a line that is not a message.
 const NOISE: usize = 500;
 
-/// A line over a pair of pipes. Messages longer than `message_bytes` are passed over and told.
+/// Opens a line over a pair of pipes. Messages longer than `message_bytes` are skipped and reported.
 pub fn open<R, W>(
     reader: R,
     writer: W,
@@ -45,10 +45,10 @@ where
     Arc::new(Pipes { lines, closing })
 }
 
-/// Messages that wait for a program that reads slowly.
+/// Messages queued for a program that reads slowly.
 const QUEUE: usize = 64;
 
-/// Writes whole lines, one after the other: a caller that goes away leaves no half of one.
+/// Writes whole lines one after the other, so that a caller that stops waiting leaves no partial line.
 async fn write(mut writer: impl AsyncWrite + Unpin, mut waiting: mpsc::Receiver<Vec<u8>>) {
     while let Some(line) = waiting.recv().await {
         let written = async {
@@ -57,8 +57,8 @@ async fn write(mut writer: impl AsyncWrite + Unpin, mut waiting: mpsc::Receiver<
         };
         let written: std::io::Result<()> = written.await;
         if let Err(error) = written {
-            // The end of its output says that the program is gone.
-            tracing::debug!(%error, "a program does not read any more");
+            // The end of its output reports that the program has ended.
+            tracing::debug!(%error, "a program stopped reading its input");
             return;
         }
     }
@@ -84,7 +84,7 @@ impl Line for Pipes {
             let closed = |_| Failure::Unreachable("the program's input is closed".into());
             tokio::select! {
                 biased;
-                () = self.closing.cancelled() => Err(Failure::Unreachable("the line is closed".into())),
+                () = self.closing.cancelled() => Err(Failure::Unreachable("the connection is closed".into())),
                 sent = self.lines.send(bytes) => sent.map_err(closed),
             }
         })
@@ -96,8 +96,7 @@ impl Line for Pipes {
     }
 }
 
-/// Calls `each` with every line of a stream that is at most `most` bytes long, without its end; of a longer one, with its
-/// beginning.
+/// Calls `each` with every line of a stream, without its end; lines longer than `most` bytes are cut.
 pub async fn each_line(
     reader: impl AsyncRead + Unpin,
     most: usize,
@@ -155,11 +154,11 @@ async fn read(
     }
 }
 
-/// One whole line, or one that was too long to keep.
+/// Handles a whole line, or one that was too long to keep.
 fn take(line: &mut Vec<u8>, skipped: &mut usize, listener: &dyn Listener) {
     if *skipped > 0 {
-        let told = format!("a line of {skipped} bytes, which is longer than a message may be");
-        listener.event(Event::Noise(told));
+        let text = format!("a line of {skipped} bytes, which is over the limit for messages");
+        listener.event(Event::Noise(text));
         *skipped = 0;
         return;
     }
@@ -195,18 +194,18 @@ mod tests {
 
     impl Listener for Heard {
         fn event(&self, event: Event) {
-            let told = match event {
+            let text = match event {
                 Event::Message { message, .. } => message.to_string(),
                 Event::Noise(text) => format!("noise {text}"),
                 Event::Closed(failure) => format!("closed {failure}"),
                 other => format!("{other:?}"),
             };
-            self.0.try_send(told).unwrap();
+            self.0.try_send(text).unwrap();
         }
     }
 
     #[tokio::test]
-    async fn lines_are_messages_and_the_rest_is_told() {
+    async fn lines_are_messages_and_the_rest_is_reported() {
         let (sender, mut heard) = mpsc::channel(64);
         let (here, there) = tokio::io::duplex(64);
         let (reader, writer) = tokio::io::split(there);
@@ -221,9 +220,9 @@ mod tests {
             out.shutdown().await.unwrap();
         });
         let mut all = Vec::new();
-        while let Some(told) = heard.recv().await {
-            let ended = told.starts_with("closed");
-            all.push(told);
+        while let Some(text) = heard.recv().await {
+            let ended = text.starts_with("closed");
+            all.push(text);
             if ended {
                 break;
             }
@@ -236,7 +235,7 @@ mod tests {
                 "{\"id\":2}",
                 "{\"id\":3}",
                 "noise \"word\"",
-                "noise a line of 500 bytes, which is longer than a message may be",
+                "noise a line of 500 bytes, which is over the limit for messages",
                 "{\"id\":4}",
                 "closed the connection was lost: the program ended its output",
             ]
@@ -250,13 +249,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_message_that_nobody_waits_for_is_written_whole_or_not_at_all() {
+    async fn an_abandoned_message_is_written_whole_or_not_at_all() {
         let (sender, _heard) = mpsc::channel(64);
         let (here, there) = tokio::io::duplex(64);
         let (reader, writer) = tokio::io::split(there);
         let line = open(reader, writer, 100, Arc::new(Heard(sender)));
         let long = json!({"text": "x".repeat(100_000)});
-        // The program does not read: the first message fills the pipe, and whoever sent it goes away.
+        // The program does not read: the first message fills the pipe, and its sender stops waiting.
         let send = line.send(long.clone().into());
         drop(tokio::time::timeout(std::time::Duration::from_millis(20), send).await);
         line.send(json!({"id": 2}).into()).await.unwrap();

@@ -1,15 +1,15 @@
-//! Who a line is to a server: the token that goes with each request, and what is done when the server wants another.
+//! Tokens for requests, and what to do when the server requires another one.
 
 use crate::{Failure, Running};
 
-/// A server's wish for another token.
+/// A server's request for another token.
 #[derive(Clone)]
 pub struct Challenge {
-    /// 401, or 403 where the token does not reach far enough.
+    /// 401, or 403 if the token's scopes are insufficient.
     pub status: u16,
-    /// What `WWW-Authenticate` says; empty without one.
+    /// Value of `WWW-Authenticate`; empty without one.
     pub www_authenticate: String,
-    /// The token that was refused, so that of many requests only the first one signs in.
+    /// The refused token, so that only the first of many requests signs in.
     pub refused: Option<String>,
 }
 
@@ -23,11 +23,11 @@ impl std::fmt::Debug for Challenge {
     }
 }
 
-/// Where tokens for a server come from.
+/// Source of tokens for a server.
 pub trait SignIn: Send + Sync {
-    /// The token to send now, if there is one.
+    /// Returns the token to send now, if there is one.
     fn token(&self) -> Running<'_, Option<String>>;
 
-    /// The server wants another token. `Ok` means that there is one: the request is sent again.
+    /// Gets another token for the server. `Ok` means that the request should be repeated.
     fn challenged(&self, challenge: Challenge) -> Running<'_, Result<(), Failure>>;
 }

@@ -1,5 +1,5 @@
-//! HTTP with SSE, as the first revision has it: one stream for everything that comes, and an address that the stream names
-//! for everything that goes.
+//! HTTP with SSE, as in the first revision: one stream for all incoming messages, which names an endpoint for outgoing
+//! ones.
 
 use crate::{
     Event, Failure, HttpSettings, Line, Listener, Outgoing, Running,
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use url::Url;
 
-/// Opens the stream, and waits until it names the address.
+/// Opens the stream, and waits until it names the endpoint.
 pub async fn open(
     settings: HttpSettings,
     listener: Arc<dyn Listener>,
@@ -33,7 +33,7 @@ pub async fn open(
     }
     let kind = content_type(&response);
     if kind != "text/event-stream" {
-        return Err(Failure::Malformed(format!("it is `{kind}`, and no stream of events")));
+        return Err(Failure::Malformed(format!("it is `{kind}`, not an event stream")));
     }
     let mut stream =
         Stream { response, reader: Events::new(courier.message_bytes), ready: VecDeque::new() };
@@ -55,7 +55,7 @@ pub async fn open(
         reading.ending.cancel();
         reading.posting.close();
         reading.posting.wait().await;
-        let failure = end.unwrap_or_else(|| Failure::Lost("it was closed on this side".into()));
+        let failure = end.unwrap_or_else(|| Failure::Lost("docent closed it".into()));
         reading.listener.event(Event::Closed(failure));
     });
     way.reading.close();
@@ -63,7 +63,7 @@ pub async fn open(
 }
 
 fn silent() -> Failure {
-    Failure::Lost("no stream that names an address for messages came in time".to_owned())
+    Failure::Lost("the server named no endpoint for messages in time".to_owned())
 }
 
 struct SseLine {
@@ -91,7 +91,7 @@ impl Line for SseLine {
         Box::pin(async move {
             let way = &self.way;
             if way.ending.is_cancelled() {
-                return Err(Failure::Unreachable("the line is closed".to_owned()));
+                return Err(Failure::Unreachable("the connection is closed".to_owned()));
             }
             let id =
                 outgoing.message.get("id").filter(|_| outgoing.message.get("method").is_some());
@@ -102,8 +102,8 @@ impl Line for SseLine {
             let sending = timeout(way.courier.idle_timeout, way.post(&outgoing));
             match way.ending.run_until_cancelled(sending).await {
                 Some(Ok(outcome)) => outcome,
-                Some(Err(_)) => Err(Failure::Lost("no receipt came in time".to_owned())),
-                None => Err(Failure::Lost("the line is closed".to_owned())),
+                Some(Err(_)) => Err(Failure::Lost("no acknowledgment in time".to_owned())),
+                None => Err(Failure::Lost("the connection is closed".to_owned())),
             }
         })
     }
@@ -121,7 +121,7 @@ impl Line for SseLine {
 }
 
 impl Way {
-    /// Sends a request beside everything else: a server may give the receipt together with the answer.
+    /// Sends a request concurrently: a server may acknowledge it only together with the answer.
     fn ask(self: &Arc<Self>, outgoing: Outgoing, id: Value) {
         let way = Arc::clone(self);
         self.posting.spawn(async move {
@@ -132,7 +132,7 @@ impl Way {
         });
     }
 
-    /// Sends a message. Its receipt says whether the server took it; the answer comes on the stream.
+    /// Sends a message. The response tells whether the server accepted it; the answer comes on the stream.
     async fn post(&self, outgoing: &Outgoing) -> Result<(), Failure> {
         let version = self.version.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let fields = headers::describing(&outgoing.message, version.as_deref());
@@ -152,7 +152,7 @@ impl Way {
         if awaited.is_empty() { Ok(()) } else { Err(refusal.failure) }
     }
 
-    /// Tells everything that comes, until the stream ends.
+    /// Delivers all messages until the stream ends.
     async fn read(&self, stream: &mut Stream) -> Failure {
         loop {
             match stream.next().await {
@@ -160,7 +160,7 @@ impl Way {
                     let listener = self.listener.as_ref();
                     answers::deliver_text(event.data.as_bytes(), &mut Awaited::default(), listener);
                 }
-                // A second address is not followed: the first one is checked, and messages are under way to it.
+                // A second endpoint is ignored: the first one was checked, and messages are being sent to it.
                 Ok(_) => {}
                 Err(failure) => return failure,
             }
@@ -188,13 +188,13 @@ impl Stream {
             let read = self.reader.push(&chunk, &mut events);
             self.ready.extend(events);
             if self.ready.is_empty() {
-                read.map_err(|long| Failure::Malformed(format!("its stream holds {long}")))?;
+                read.map_err(|long| Failure::Malformed(format!("its stream contains {long}")))?;
             }
         }
     }
 }
 
-/// The address that the stream names. It must be on the same server: messages, and the token with them, go nowhere else.
+/// Reads the endpoint that the stream names. It must be on the same server, because messages contain the token.
 async fn endpoint(stream: &mut Stream, base: &Url) -> Result<Url, Failure> {
     loop {
         let event = stream.next().await?;
@@ -202,12 +202,12 @@ async fn endpoint(stream: &mut Stream, base: &Url) -> Result<Url, Failure> {
             continue;
         }
         let target = base.join(event.data.trim()).map_err(|error| {
-            Failure::Malformed(format!("the address for messages is no URL ({error})"))
+            Failure::Malformed(format!("the endpoint for messages is not a valid URL ({error})"))
         })?;
         if target.origin() != base.origin() {
             let origin = target.origin().ascii_serialization();
             return Err(Failure::Malformed(format!(
-                "its address for messages is on another server, {origin}, which gets none"
+                "its endpoint for messages is on another server, {origin}, and is not used"
             )));
         }
         return Ok(target);

@@ -1,4 +1,4 @@
-//! Encryption: rustls with ring, and the roots that are built in.
+//! TLS: rustls with ring and built-in root certificates.
 
 use rustls::{ClientConfig, InvalidMessage, RootCertStore, crypto::ring};
 use std::{
@@ -7,10 +7,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// What is wrong where TLS is spoken to a server that has none.
-pub(crate) const MISSING: &str = "it does not speak TLS on this port; write http:// in the place of https://, or ws:// in the place of wss://";
+/// The error for a TLS connection to a server without TLS.
+pub(crate) const MISSING: &str = "it does not use TLS on this port; write http:// instead of https://, or ws:// instead of wss://";
 
-/// The settings of every encrypted connection. They are made once: the roots take room.
+/// Returns the shared TLS configuration. It is created once, because the root certificates take memory.
 pub(crate) fn client() -> Result<Arc<ClientConfig>, String> {
     static MADE: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
     MADE.get_or_init(make).clone()
@@ -20,7 +20,7 @@ fn make() -> Result<Arc<ClientConfig>, String> {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| format!("TLS can't be set up: {error}"))?
+        .map_err(|error| format!("cannot set up TLS: {error}"))?
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(Arc::new(config))
@@ -32,7 +32,7 @@ pub(crate) fn is_missing(error: &(dyn Error + 'static)) -> bool {
     if let Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) = what {
         return true;
     }
-    // What an I/O error wraps is not its source.
+    // The error that an I/O error wraps is not its source.
     let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     wrapped.is_some_and(|inner| is_missing(inner)) || error.source().is_some_and(is_missing)
 }

@@ -1,4 +1,4 @@
-//! WebSocket: one message a frame, both ways, with the subprotocol `mcp`.
+//! WebSocket: one message per frame in both directions, with the subprotocol `mcp`.
 
 use crate::{
     Event, Failure, HttpSettings, Line, Listener, Outgoing, Running,
@@ -33,16 +33,16 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use url::Url;
 
 const SUBPROTOCOL: HeaderValue = HeaderValue::from_static("mcp");
-/// How long a server may take to say goodbye, or a frame to be taken.
+/// How long a close frame may take to send.
 const GOODBYE: Duration = Duration::from_secs(5);
-/// Rounds of signing in: a first token, and one that reaches further.
+/// Maximum sign-ins: a first token, and one with more scopes.
 const CHALLENGES: usize = 2;
 
 trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
 type Socket = WebSocketStream<Box<dyn Bytes>>;
 
-/// Connects. `ws:` and `wss:`; header fields and tokens go with the upgrade.
+/// Connects to a `ws:` or `wss:` URL; headers and tokens go with the upgrade.
 pub async fn open(
     settings: HttpSettings,
     listener: Arc<dyn Listener>,
@@ -62,7 +62,7 @@ pub async fn open(
         let end = reader.ending.run_until_cancelled(reader.read(stream)).await;
         reader.ending.cancel();
         reader.sink.lock().await.take();
-        let failure = end.unwrap_or_else(|| Failure::Lost("it was closed on this side".into()));
+        let failure = end.unwrap_or_else(|| Failure::Lost("docent closed it".into()));
         reader.listener.event(Event::Closed(failure));
     });
     way.reading.close();
@@ -80,7 +80,7 @@ impl Drop for SocketLine {
 }
 
 struct Way {
-    /// Gone once the line has ended, so that the connection ends with it.
+    /// `None` once the line has ended, so that the connection is closed with it.
     sink: Mutex<Option<SplitSink<Socket, Message>>>,
     listener: Arc<dyn Listener>,
     idle: Duration,
@@ -93,12 +93,12 @@ impl Line for SocketLine {
         Box::pin(async move {
             let way = &self.way;
             if way.ending.is_cancelled() {
-                return Err(Failure::Unreachable("the line is closed".to_owned()));
+                return Err(Failure::Unreachable("the connection is closed".to_owned()));
             }
             let sending = way.say(Message::text(outgoing.message.to_string()), way.idle);
             match way.ending.run_until_cancelled(sending).await {
                 Some(outcome) => outcome,
-                None => Err(Failure::Lost("the line is closed".to_owned())),
+                None => Err(Failure::Lost("the connection is closed".to_owned())),
             }
         })
     }
@@ -109,7 +109,7 @@ impl Line for SocketLine {
             if !way.ending.is_cancelled() {
                 let goodbye = CloseFrame { code: CloseCode::Normal, reason: "".into() };
                 if let Err(failure) = way.say(Message::Close(Some(goodbye)), GOODBYE).await {
-                    tracing::debug!("the server heard no goodbye: {failure}");
+                    tracing::debug!("failed to send the close frame: {failure}");
                 }
             }
             way.ending.cancel();
@@ -128,17 +128,17 @@ impl Way {
         };
         match timeout(limit, sending).await {
             Ok(sent) => sent.map_err(|error| broken(&error)),
-            Err(_) => Err(Failure::Lost("the server takes nothing in".to_owned())),
+            Err(_) => Err(Failure::Lost("the server stopped reading".to_owned())),
         }
     }
 
-    /// Tells everything that comes, until the connection ends. A server that is silent is asked whether it is there.
+    /// Delivers all messages until the connection ends. A silent server is pinged.
     async fn read(&self, mut stream: SplitStream<Socket>) -> Failure {
         let mut asked = false;
         loop {
             let Ok(next) = timeout(self.idle, stream.next()).await else {
                 if asked {
-                    return Failure::Lost("the server answers no ping".to_owned());
+                    return Failure::Lost("the server did not answer a ping".to_owned());
                 }
                 asked = true;
                 if let Err(failure) = self.say(Message::Ping(Vec::new().into()), self.idle).await {
@@ -156,7 +156,7 @@ impl Way {
                     answers::deliver_text(&bytes, &mut Awaited::default(), listener);
                 }
                 Some(Ok(Message::Close(frame))) => return closed(frame.as_ref()),
-                // The library answers pings when it is read from or written to, which is all the time.
+                // The library answers pings during reads and writes, which are frequent.
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return broken(&error),
                 None => return Failure::Lost("the server went away".to_owned()),
@@ -184,7 +184,7 @@ fn broken(error: &tungstenite::Error) -> Failure {
     }
 }
 
-/// A connection that has been upgraded. Where the server wants a token, it is got first.
+/// Connects and upgrades. Signs in first if the server requires a token.
 async fn connect(settings: &HttpSettings, url: &Url) -> Result<Socket, Failure> {
     let mut challenges = 0;
     loop {
@@ -195,19 +195,19 @@ async fn connect(settings: &HttpSettings, url: &Url) -> Result<Socket, Failure> 
         let attempt = upgraded(settings, url, token.as_deref());
         let limit = settings.connect_timeout.saturating_add(settings.idle_timeout);
         let response = match timeout(limit, attempt).await {
-            Err(_) => return Err(Failure::Unreachable("no upgrade came in time".to_owned())),
+            Err(_) => return Err(Failure::Unreachable("the WebSocket upgrade timed out".to_owned())),
             Ok(Ok(Ok(socket))) => return Ok(socket),
             Ok(Ok(Err(response))) => response,
             Ok(Err(failure)) => return Err(failure),
         };
         let status = response.status().as_u16();
-        let said = response.headers().get(header::WWW_AUTHENTICATE);
-        let said = said.and_then(|said| said.to_str().ok()).unwrap_or_default().to_owned();
-        let wants = status == 401 || status == 403 && said.contains("insufficient_scope");
+        let header = response.headers().get(header::WWW_AUTHENTICATE);
+        let header = header.and_then(|header| header.to_str().ok()).unwrap_or_default().to_owned();
+        let wants = status == 401 || status == 403 && header.contains("insufficient_scope");
         challenges += 1;
         match &settings.sign_in {
             Some(sign_in) if wants && challenges <= CHALLENGES => {
-                let challenge = Challenge { status, www_authenticate: said, refused: token };
+                let challenge = Challenge { status, www_authenticate: header, refused: token };
                 sign_in.challenged(challenge).await?;
             }
             _ if status == 401 => {
@@ -236,7 +236,7 @@ async fn upgraded(
     fields.insert(header::SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL);
     if let Some(token) = token {
         let value = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
-            Failure::Unauthorized("the token has characters that no header can carry".into())
+            Failure::Unauthorized("the token contains characters that are not allowed in a header".into())
         })?;
         fields.insert(header::AUTHORIZATION, value);
     }
@@ -245,7 +245,7 @@ async fn upgraded(
         .max_frame_size(Some(settings.message_bytes));
     let stream = timeout(settings.connect_timeout, plain_or_encrypted(url))
         .await
-        .map_err(|_| Failure::Unreachable("no connection came in time".to_owned()))??;
+        .map_err(|_| Failure::Unreachable("the connection timed out".to_owned()))??;
     match client_async_with_config(request, stream, Some(limits)).await {
         Ok((socket, _)) => Ok(Ok(socket)),
         Err(tungstenite::Error::Http(response)) => Ok(Err(response)),

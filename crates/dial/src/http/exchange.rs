@@ -1,4 +1,4 @@
-//! One message and what comes back for it.
+//! Sends one message and handles its answer.
 
 use super::{Outgoing, Post, Terms, extra, locked};
 use crate::{
@@ -13,16 +13,16 @@ use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use tokio::time::{sleep, timeout};
 
-/// A stream that has said everything is read to its end, so that its connection can be used again; but not for longer.
+/// How long a stream is read after its last answer, so that its connection can be reused.
 const LINGER: Duration = Duration::from_millis(200);
-/// Attempts to take up a stream, one after the other, that bring nothing.
+/// Maximum consecutive attempts to resume a stream that yield nothing.
 const RESUMES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// A server may ask for longer pauses than we would make, up to this.
+/// Maximum pause that a server may request; it may exceed our own.
 const LONGEST_ASKED: Duration = Duration::from_mins(5);
 
-/// A message that is under way.
+/// A message that was sent.
 struct Sent {
     terms: Terms,
     stateless: bool,
@@ -35,7 +35,7 @@ impl Post {
         let outcome = self.round_trip(&outgoing, &mut awaited).await;
         let failure = match outcome {
             Ok(()) if awaited.is_empty() => return,
-            Ok(()) => Failure::Malformed("it holds no answer to the request".to_owned()),
+            Ok(()) => Failure::Malformed("it contains no answer to the request".to_owned()),
             Err(failure) => failure,
         };
         for id in awaited.unanswered() {
@@ -43,16 +43,16 @@ impl Post {
         }
     }
 
-    /// Sends a notification, or an answer to a request of the server's. It is through when the server says so.
+    /// Sends a notification, or an answer to a server's request, and waits until the server acknowledges it.
     pub(super) async fn tell(self: &Arc<Self>, outgoing: Outgoing) -> Result<(), Failure> {
         let limit = self.courier.idle_timeout;
         let sending = timeout(limit, self.post(&outgoing));
         let outcome = self.ending.run_until_cancelled(sending).await;
         let Some(outcome) = outcome else {
-            return Err(Failure::Lost("the line is closed".to_owned()));
+            return Err(Failure::Lost("the connection is closed".to_owned()));
         };
         let (response, sent) = outcome.map_err(|_| {
-            Failure::Lost(format!("no receipt came within {} s", limit.as_secs_f32()))
+            Failure::Lost(format!("no acknowledgment within {} s", limit.as_secs_f32()))
         })??;
         if !response.status().is_success() {
             return Err(self.refused(response, &sent, &mut Awaited::default()).await);
@@ -61,7 +61,7 @@ impl Post {
         if method == Some("notifications/initialized") && !sent.stateless {
             self.stand_by().await;
         }
-        // Nothing is due here. Servers that say something all the same are heard.
+        // No answer is expected, but messages from the server are delivered anyway.
         if content_type(&response) == "text/event-stream" {
             let post = Arc::clone(self);
             let ending = self.ending.clone();
@@ -88,7 +88,7 @@ impl Post {
             headers::is_stateless(message, terms.version.as_deref().filter(|_| !starts));
         let mut fields = headers::describing(message, terms.version.as_deref());
         if starts || stateless {
-            // Whoever begins a session has none.
+            // A request that starts a session has none.
             terms.session = None;
         }
         if let Some(session) = &terms.session {
@@ -123,18 +123,18 @@ impl Post {
                     return self.silent(status.as_u16(), awaited);
                 }
                 let value = message::parse(&body)
-                    .map_err(|error| Failure::Malformed(format!("it is no JSON: {error}")))?;
+                    .map_err(|error| Failure::Malformed(format!("it is not valid JSON: {error}")))?;
                 answers::deliver(value, awaited, self.listener.as_ref());
                 Ok(())
             }
             _ if matches!(status.as_u16(), 202 | 204) => self.silent(status.as_u16(), awaited),
             other => Err(Failure::Malformed(format!(
-                "it is `{other}`, neither JSON nor a stream of events; is this the address of an MCP server?"
+                "it is `{other}`, neither JSON nor an event stream; is this the address of an MCP server?"
             ))),
         }
     }
 
-    /// A request was taken without an answer. Some servers give it on the standing stream.
+    /// Handles a request that was accepted without an answer. Some servers send the answer on the event stream.
     fn silent(&self, status: u16, awaited: &mut Awaited) -> Result<(), Failure> {
         if locked(&self.standing).is_some() {
             awaited.clear();
@@ -143,7 +143,7 @@ impl Post {
         Err(Failure::Malformed(format!("it is empty, with status {status}")))
     }
 
-    /// What a refusal means: an answer where it carries one, the end of the session, or a loss.
+    /// Handles a refusal: an answer, if it contains one, the end of the session, or a lost request.
     async fn refused(&self, response: Response, sent: &Sent, awaited: &mut Awaited) -> Failure {
         const METHOD_NOT_FOUND: i64 = -32601;
         let status = response.status().as_u16();
@@ -164,7 +164,7 @@ impl Post {
         refusal.failure
     }
 
-    /// Follows a stream until the answers came, and takes it up again where it breaks and the server can go on.
+    /// Reads a stream until the answers have arrived, and resumes it if it breaks and the server supports that.
     async fn follow(
         &self,
         response: Response,
@@ -196,7 +196,7 @@ impl Post {
         Ok(())
     }
 
-    /// Asks for the rest of a stream. A server that can't be reached may be the next time; one that refuses will not.
+    /// Requests the rest of a stream. An unreachable server may be reachable next time; a refusal is final.
     async fn resume(
         &self,
         reader: &mut Events,
@@ -222,7 +222,7 @@ impl Post {
         if !status.is_success() {
             let why = self.refused(response, sent, &mut Awaited::default()).await;
             return Err(Failure::Lost(format!(
-                "the stream broke, and can't be taken up again: {why}"
+                "the stream broke and can't be resumed: {why}"
             )));
         }
         if content_type(&response) != "text/event-stream" {
@@ -233,7 +233,7 @@ impl Post {
         Ok(Ok(response))
     }
 
-    /// Reads a stream to its end, or until everything that is awaited came. How it ended is an error only where going on
+    /// Reads a stream to its end, or until all awaited answers have arrived. The result is an error only if resuming
     /// makes no sense.
     pub(super) async fn read(
         &self,
@@ -266,25 +266,25 @@ impl Post {
                     answers::deliver_text(event.data.as_bytes(), awaited, self.listener.as_ref());
                 }
             }
-            read.map_err(|too_long| Failure::Malformed(format!("its stream holds {too_long}")))?;
+            read.map_err(|too_long| Failure::Malformed(format!("its stream contains {too_long}")))?;
         }
     }
 }
 
-/// How a stream ended, and whether it brought anything new.
+/// How a stream ended, and whether it delivered anything new.
 pub(super) struct Ended {
     pub(super) heard: bool,
     pub(super) how: String,
 }
 
-/// How long to wait before a stream is taken up again.
+/// Returns how long to wait before a stream is resumed.
 pub(super) fn pause(asked_ms: Option<u64>, fruitless: u32) -> Duration {
     let first = asked_ms.map_or(PAUSE, Duration::from_millis).min(LONGEST_ASKED);
     let longer = first.saturating_mul(1_u32 << fruitless.min(6));
     longer.min(LONGEST_PAUSE.max(first))
 }
 
-/// Whether a value says anything as JSON-RPC: many servers put other JSON into receipts.
+/// Whether a value is a JSON-RPC message: many servers put other JSON into acknowledgments.
 fn speaks(value: &Value) -> bool {
     let one =
         |value: &Value| value.get("jsonrpc").is_some() && value.get("id") != Some(&Value::Null);

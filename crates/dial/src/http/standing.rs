@@ -1,4 +1,4 @@
-//! The standing stream: what a server with sessions says on its own.
+//! The event stream for messages that a server with sessions sends on its own.
 
 use super::{
     Post,
@@ -18,18 +18,18 @@ use tokio::{
     time::{Duration, sleep, timeout},
 };
 
-/// A stream that brings nothing and ends at once is not asked for without a pause, whatever the server says.
+/// Minimum pause before a stream is reopened, whatever the server asks for.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
-/// How long the first connection is waited for.
+/// How long to wait for the first connection.
 const OPENING: Duration = Duration::from_secs(1);
 
 impl Post {
-    /// Opens the stream beside the line, in place of one from before. What a server says on its own is lost before the
-    /// stream is there, so it is waited for, if not for long: some servers open it with the first thing that they say.
+    /// Opens the stream, replacing a previous one. Messages are lost before it is open, so this waits for it, but only
+    /// briefly: some servers answer only with their first message.
     pub(super) async fn stand_by(self: &Arc<Self>) {
         let (opening, opened) = oneshot::channel();
         self.stand_beside(opening);
-        // An error means that there will be no stream.
+        // An error means that the server has no stream.
         let _opened = timeout(OPENING, opened).await;
     }
 
@@ -42,7 +42,7 @@ impl Post {
         self.tasks.spawn(async move {
             let ended = token.run_until_cancelled(post.stand(opening)).await;
             if ended.is_some() && !token.is_cancelled() {
-                // The server has no such stream, so no answer can come on it. A cancelled one is not ours any more.
+                // The server has no such stream, so no answer can arrive on it. A cancelled stream has been replaced.
                 *locked(&post.standing) = None;
             }
         });
@@ -56,10 +56,10 @@ impl Post {
                 Ok(ended) if ended.heard => fruitless = 0,
                 Ok(ended) => {
                     fruitless += 1;
-                    tracing::debug!("the standing stream broke: {}", ended.how);
+                    tracing::debug!("the event stream broke: {}", ended.how);
                 }
                 Err(failure) => {
-                    tracing::debug!("no standing stream: {failure}");
+                    tracing::debug!("no event stream: {failure}");
                     return;
                 }
             }
@@ -67,7 +67,8 @@ impl Post {
         }
     }
 
-    /// One connection of the stream; the first one is told to whoever waits for it. An error means that there will be none.
+    /// Runs one connection of the stream, and reports the first one on `opening`. An error means that the server has no
+    /// stream.
     async fn stand_once(
         &self,
         reader: &mut Events,
@@ -94,7 +95,7 @@ impl Post {
             && status == http::StatusCode::NOT_FOUND
             && opening.is_none()
         {
-            // A server without the stream may say 404 the first time; one that had it has lost the session.
+            // A server without the stream may answer 404 the first time; one that had it has lost the session.
             self.session_over(session);
         }
         if !status.is_success() {
@@ -105,7 +106,7 @@ impl Post {
             return Err(Failure::Malformed(format!("it is `{kind}`")));
         }
         if let Some(opening) = opening.take() {
-            // Whoever waited may have stopped.
+            // The receiver may have stopped waiting.
             let _unheard = opening.send(());
         }
         reader.restart();

@@ -1,4 +1,4 @@
-//! A signed statement of who a client is (RFC 7523), for servers that take keys in place of secrets.
+//! Signed client assertions (RFC 7523), for servers that accept keys in place of secrets.
 
 use super::now;
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -12,10 +12,10 @@ use ring::{
 use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
 use serde_json::json;
 
-/// A statement is good for this long, in seconds.
+/// Lifetime of an assertion in seconds.
 const LASTS: u64 = 300;
 
-/// What a key signs with.
+/// A signature algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SigningAlgorithm {
     /// RSA with SHA-256.
@@ -31,7 +31,7 @@ pub enum SigningAlgorithm {
 }
 
 impl SigningAlgorithm {
-    /// The algorithm with this name, as JSON Web Tokens have it.
+    /// Parses the name of an algorithm in JSON Web Tokens.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Rs256, Self::Rs384, Self::Rs512, Self::Es256, Self::Es384]
             .into_iter()
@@ -49,7 +49,7 @@ impl SigningAlgorithm {
     }
 }
 
-/// The statement that this is `client_id`, for `audience` alone. Errors say nothing of the key.
+/// Signs an assertion for `client_id` that is valid for `audience` only. Errors reveal nothing about the key.
 pub(super) fn signed(
     client_id: &str,
     audience: &str,
@@ -59,7 +59,7 @@ pub(super) fn signed(
     let random = SystemRandom::new();
     let mut number = [0_u8; 16];
     ring::rand::SecureRandom::fill(&random, &mut number)
-        .map_err(|_| "no random numbers can be had".to_owned())?;
+        .map_err(|_| "cannot generate random bytes".to_owned())?;
     let header = json!({"alg": algorithm.name(), "typ": "client-authentication+jwt"});
     let claims = json!({
         "iss": client_id,

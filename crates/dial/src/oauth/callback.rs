@@ -1,4 +1,4 @@
-//! The door that a browser comes back to: a listener on this machine that takes one redirect.
+//! The redirect target of the browser: a listener on this machine that accepts one redirect.
 
 use crate::{Failure, courier::shortened};
 use tokio::{
@@ -9,16 +9,16 @@ use tokio::{
 use url::Url;
 
 const PATH: &str = "/callback";
-/// A request line, which holds the code, may be as long as this, and come as slowly.
+/// Maximum length of a request head, which contains the code, and how long it may take.
 const LINE_BYTES: u64 = 16 * 1024;
 const LINE_TIME: Duration = Duration::from_secs(5);
 
-/// The address of the door at `port`.
+/// Returns the redirect URI for `port`.
 pub(super) fn uri(port: u16) -> String {
     format!("http://127.0.0.1:{port}{PATH}")
 }
 
-/// What the browser brings.
+/// Parameters of the redirect.
 pub(super) struct Brought {
     pub(super) code: String,
     pub(super) issuer: Option<String>,
@@ -30,19 +30,19 @@ pub(super) struct Door {
 }
 
 impl Door {
-    /// Opens the door at the wished port; at any, if that is taken and may be another.
+    /// Listens on the wished port, or on any if that is taken and `any` is set.
     pub(super) async fn open(wished: Option<u16>, any: bool) -> Result<Self, Failure> {
-        let told = |error: std::io::Error| {
+        let cannot_open = |error: std::io::Error| {
             Failure::Unauthorized(format!(
-                "no port can be opened for the browser to come back to: {error}"
+                "cannot open a port for the browser's redirect: {error}"
             ))
         };
         let first = TcpListener::bind(("127.0.0.1", wished.unwrap_or(0))).await;
         let listener = match first {
-            Err(_) if any => TcpListener::bind(("127.0.0.1", 0)).await.map_err(told)?,
-            other => other.map_err(told)?,
+            Err(_) if any => TcpListener::bind(("127.0.0.1", 0)).await.map_err(cannot_open)?,
+            other => other.map_err(cannot_open)?,
         };
-        let port = listener.local_addr().map_err(told)?.port();
+        let port = listener.local_addr().map_err(cannot_open)?.port();
         Ok(Self { listener, port })
     }
 
@@ -50,7 +50,8 @@ impl Door {
         self.port
     }
 
-    /// Waits for the redirect with this `state`. Others are sent away, and end nothing: anybody on this machine can knock.
+    /// Waits for the redirect with this `state`. Other requests are refused and end nothing, because anyone on this
+    /// machine can send them.
     pub(super) async fn wait(&self, state: &str) -> Result<Brought, Failure> {
         loop {
             let Ok((stream, _)) = self.listener.accept().await else { continue };
@@ -58,9 +59,9 @@ impl Door {
             let Ok(Some(target)) = timeout(LINE_TIME, target(&mut stream)).await else { continue };
             let verdict = judge(&target, state);
             let (status, text) = match &verdict {
-                None => ("404 Not Found", "Nothing is here."),
+                None => ("404 Not Found", "Not found."),
                 Some(Ok(_)) => ("200 OK", "You are signed in. You can close this page."),
-                Some(Err(_)) => ("400 Bad Request", "Signing in failed. The terminal says why."),
+                Some(Err(_)) => ("400 Bad Request", "Sign-in failed. See the terminal for the reason."),
             };
             let page =
                 format!("<!doctype html><meta charset=utf-8><title>docent</title><p>{text}</p>");
@@ -69,7 +70,7 @@ impl Door {
                  Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{page}",
                 page.len()
             );
-            // The person sees a broken page; what was brought counts.
+            // If this fails the user sees a broken page; only the redirect's parameters matter.
             let _unseen = timeout(LINE_TIME, stream.write_all(answer.as_bytes())).await;
             let _unsent = timeout(LINE_TIME, stream.shutdown()).await;
             if let Some(verdict) = verdict {
@@ -79,7 +80,7 @@ impl Door {
     }
 }
 
-/// What a request asks for, if it is a GET. The rest of its head is read, so that the answer is not lost with it.
+/// Reads the target of a GET request. The rest of its head is read too, so that the answer is not lost.
 async fn target(stream: &mut BufReader<TcpStream>) -> Option<String> {
     let mut head = stream.take(LINE_BYTES);
     let mut line = String::new();
@@ -93,7 +94,7 @@ async fn target(stream: &mut BufReader<TcpStream>) -> Option<String> {
     }
 }
 
-/// What a request means: nothing to us, a code, or the end of signing in.
+/// Parses a request: not the redirect, a code, or an error.
 fn judge(target: &str, state: &str) -> Option<Result<Brought, Failure>> {
     let url = Url::parse("http://127.0.0.1").and_then(|base| base.join(target)).ok()?;
     if url.path() != PATH {
@@ -102,7 +103,7 @@ fn judge(target: &str, state: &str) -> Option<Result<Brought, Failure>> {
     let value = |name: &str| {
         let mut found = url.query_pairs().filter(|(key, _)| key == name);
         let first = found.next().map(|(_, value)| value.into_owned());
-        // A parameter that is there twice is nobody's.
+        // A repeated parameter is ignored.
         first.filter(|_| found.next().is_none())
     };
     if state.is_empty() || value("state").as_deref() != Some(state) {
@@ -111,10 +112,10 @@ fn judge(target: &str, state: &str) -> Option<Result<Brought, Failure>> {
     let verdict = match (value("code"), value("error")) {
         (Some(code), None) => Ok(Brought { code, issuer: value("iss") }),
         (_, error) => {
-            let error = error.unwrap_or_else(|| "no code came back".to_owned());
+            let error = error.unwrap_or_else(|| "no code was returned".to_owned());
             let why = value("error_description").unwrap_or_default();
             Err(Failure::Unauthorized(format!(
-                "signing in failed: {}",
+                "sign-in failed: {}",
                 shortened(&format!("{error} {why}"))
             )))
         }
@@ -163,10 +164,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn knocks_that_are_not_the_redirect_change_nothing() {
+    async fn other_requests_change_nothing() {
         let door = Door::open(None, true).await.unwrap();
         let address = ("127.0.0.1", door.port());
-        let knocking = async {
+        let requests = async {
             drop(TcpStream::connect(address).await.unwrap());
             let mut answers = Vec::new();
             for request in [
@@ -182,7 +183,7 @@ mod tests {
             }
             answers
         };
-        let (brought, answers) = tokio::join!(door.wait("s"), knocking);
+        let (brought, answers) = tokio::join!(door.wait("s"), requests);
         assert_eq!(brought.unwrap().code, "c");
         assert_eq!(
             answers,

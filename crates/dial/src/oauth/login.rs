@@ -1,4 +1,4 @@
-//! Getting a first token, or one that reaches further: a person at a browser, or a client with credentials of its own.
+//! Gets a first token, or one with more scopes: through the browser, or with the client's own credentials.
 
 use super::{Authority, Client, OauthSignIn, Record, assertion, callback, now, outside::Outside};
 use crate::{Challenge, Failure, courier::shortened};
@@ -11,14 +11,14 @@ use url::Url;
 
 const NAME: &str = "docent";
 
-/// A 401 of a server that has no sign-in: it wants a key.
+/// The error for a 401 of a server that has no sign-in and requires a key.
 fn key_needed(how: &str) -> Failure {
     let text = format!("it needs a key and offers no sign-in: {how}");
     Failure::Refused { status: 401, text }
 }
 
 impl OauthSignIn {
-    /// Gets a token in the way that the client's kind allows.
+    /// Gets a token in the way that fits the kind of client.
     pub(super) async fn sign_in(
         &self,
         authority: &mut Authority,
@@ -70,7 +70,7 @@ impl OauthSignIn {
         Ok(signed_in)
     }
 
-    /// What to ask for. More than before where a token did not reach far enough.
+    /// Returns the scopes to request; more than before if the token's were insufficient.
     async fn scopes(
         &self,
         authority: &Authority,
@@ -93,7 +93,7 @@ impl OauthSignIn {
         }
         if scopes.len() == before && record.is_some() {
             return Err(Failure::Unauthorized(
-                "it wants permissions that this account has been given already, and still refuses"
+                "it still refuses, although this account was given the required permissions already"
                     .to_owned(),
             ));
         }
@@ -105,7 +105,7 @@ impl OauthSignIn {
         Ok(scopes)
     }
 
-    /// Sends a person to the authorization server, and takes what they bring back.
+    /// Sends the user to the authorization server and exchanges the returned code.
     async fn ask_person(
         &self,
         authority: &mut Authority,
@@ -144,13 +144,13 @@ impl OauthSignIn {
             .unwrap_or_default();
         browser.open(&page).map_err(|why| {
             Failure::Unauthorized(format!(
-                "{server}: the page for signing in can't be shown: {why}"
+                "{server}: cannot show the sign-in page: {why}"
             ))
         })?;
         let back = timeout(self.settings.patience, door.wait(&state)).await.map_err(|_| {
             let waited = self.settings.patience.as_secs();
             Failure::Unauthorized(format!(
-                "{server}: nobody signed in within {waited} s; run `docent servers login {server}` to try again"
+                "{server}: no sign-in within {waited} s; run `docent servers login {server}` to try again"
             ))
         })??;
         let response = manager
@@ -159,7 +159,7 @@ impl OauthSignIn {
         Ok(blank.with_token(&response.map_err(|error| self.told(&error))?))
     }
 
-    /// The failure where there is no browser: says how to sign in, or to give a key where the server has no sign-in.
+    /// The error without a browser: says how to sign in, or how to set a key if the server has no sign-in.
     fn cannot_ask(&self, is_published: bool) -> Failure {
         let server = &self.settings.server;
         let has_oauth = is_published || matches!(self.settings.client, Client::Registered { .. });
@@ -176,7 +176,8 @@ impl OauthSignIn {
         }
     }
 
-    /// Who we are to this authorization server: as configured, by document, as registered before, or as registered now.
+    /// Returns docent's client at this authorization server: configured, by metadata document, registered before, or
+    /// registered now.
     async fn client(
         &self,
         authority: &mut Authority,
@@ -193,7 +194,7 @@ impl OauthSignIn {
         };
         let Client::Unknown { metadata_url } = &self.settings.client else {
             let Client::Registered { id, secret } = &self.settings.client else {
-                return Err(Failure::Unauthorized("this client has no page to sign in at".into()));
+                return Err(Failure::Unauthorized("this client does not sign in with a browser".into()));
             };
             return Ok(config(id, secret.clone()));
         };
@@ -215,40 +216,40 @@ impl OauthSignIn {
         let scopes: Vec<_> = scopes.iter().map(String::as_str).collect();
         authority.manager.register_client(NAME, uri, &scopes).await.map_err(|error| {
             Failure::Unauthorized(format!(
-                "{}: {}; if it gives out client ids, put one into the configuration",
+                "{}: {}; if the server issues client ids, configure one",
                 self.settings.server,
                 shortened(&error.to_string())
             ))
         })
     }
 
-    /// Asks for a token with a signed statement of who we are.
+    /// Requests a token with a signed assertion.
     async fn vouch(
         &self,
         metadata: &AuthorizationMetadata,
         assertion: &str,
         scopes: &[String],
     ) -> Result<OAuthTokenResponse, Failure> {
-        let told = |why: String| {
+        let failed = |why: String| {
             Failure::Unauthorized(format!("{}: {}", self.settings.server, shortened(&why)))
         };
         let endpoint = Url::parse(&metadata.token_endpoint)
-            .map_err(|error| told(format!("the token endpoint is no URL ({error})")))?;
+            .map_err(|error| failed(format!("the token endpoint is not a valid URL ({error})")))?;
         let form = vouching(assertion, self.resource(), scopes);
         let outside = Outside::new(&self.url).await?;
         let (status, body) = outside.form(&endpoint, form).await?;
         if !(200..300).contains(&status) {
-            let said: Value = serde_json::from_slice(&body).unwrap_or_default();
-            let why = said["error"].as_str().unwrap_or("no reason given");
-            return Err(told(format!("the token endpoint answered {status}: {why}")));
+            let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let why = answer["error"].as_str().unwrap_or("no reason given");
+            return Err(failed(format!("the token endpoint answered {status}: {why}")));
         }
-        // What can't be read may hold a token: it is not shown.
+        // An unreadable answer may contain a token, so it is not shown.
         serde_json::from_slice(&body)
-            .map_err(|_| told("the token endpoint's answer can't be read".to_owned()))
+            .map_err(|_| failed("the token endpoint's answer can't be read".to_owned()))
     }
 }
 
-/// The form that asks for a token with a signed statement. Who the client is stands in the statement.
+/// Returns the form that requests a token with a signed assertion, which identifies the client.
 fn vouching(assertion: &str, resource: &str, scopes: &[String]) -> String {
     let mut form = url::form_urlencoded::Serializer::new(String::new());
     form.append_pair("grant_type", "client_credentials");

@@ -1,4 +1,4 @@
-//! The requests that OAuth makes of servers that other servers name: only to addresses that the first one may lead to.
+//! HTTP client for OAuth requests to servers that another server names, restricted to addresses that it may lead to.
 
 use crate::{Failure, courier::failure, tls};
 use bytes::Bytes;
@@ -24,7 +24,7 @@ const TIME: Duration = Duration::from_secs(30);
 const BODY_BYTES: usize = 1024 * 1024;
 const REDIRECTS: usize = 5;
 
-/// How far inside an address is. A server leads no further inside than it is itself.
+/// How internal an address is. A server must not lead to addresses that are more internal than its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Depth {
     Public,
@@ -32,7 +32,8 @@ enum Depth {
     Loopback,
 }
 
-/// `None` for addresses that nobody may be led to: those of a link, where clouds keep their secrets, and of no one.
+/// Returns `None` for addresses that are always forbidden: link-local ones, where clouds serve secrets, and reserved
+/// ones.
 fn depth(address: IpAddr) -> Option<Depth> {
     match address.to_canonical() {
         IpAddr::V4(address) => depth_v4(address),
@@ -43,7 +44,7 @@ fn depth(address: IpAddr) -> Option<Depth> {
             } else if address.is_unspecified()
                 || address.is_multicast()
                 || first & 0xffc0 == 0xfe80
-                // Addresses that stand for others, through relays.
+                // Addresses that are relayed to others.
                 || first == 0x2002
                 || address.segments().starts_with(&[0x2001, 0])
                 || address.segments().starts_with(&[0x64, 0xff9b])
@@ -77,12 +78,13 @@ fn depth_v4(address: Ipv4Addr) -> Option<Depth> {
     }
 }
 
-/// How far inside a server is, by all of its addresses: one that it has beside a public one may be anybody's.
+/// Returns how internal a server is. The outermost of its addresses counts, because anyone may publish an internal
+/// address next to a public one.
 fn deepest(addresses: impl Iterator<Item = IpAddr>) -> Depth {
     addresses.filter_map(depth).min().unwrap_or(Depth::Public)
 }
 
-/// Lets names through that lead no further inside than `deepest`.
+/// Resolves only names whose addresses are not more internal than `deepest`.
 #[derive(Debug, Clone, Copy)]
 struct Guard {
     deepest: Depth,
@@ -93,7 +95,7 @@ impl Guard {
         depth(address).is_some_and(|depth| depth <= self.deepest)
     }
 
-    /// Addresses that are written out are resolved by nobody, so they are checked here.
+    /// Literal addresses are not resolved, so they are checked here.
     fn allows_url(self, url: &Url) -> bool {
         let literal = match url.host() {
             Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
@@ -122,7 +124,7 @@ impl Resolve for Guard {
 fn refused() -> io::Error {
     io::Error::new(
         io::ErrorKind::PermissionDenied,
-        "it is at an address inside this network, where the server may not lead",
+        "it has an internal address, which the server must not lead to",
     )
 }
 
@@ -130,12 +132,12 @@ pub(super) struct Outside {
     following: Client,
     stopping: Client,
     guard: Guard,
-    /// Who said in which place that it is which issuer.
+    /// URLs of metadata documents, and the issuers that they claim.
     claims: Mutex<Vec<(Url, String)>>,
 }
 
 impl Outside {
-    /// For the server at `url`: a public one leads to public addresses alone.
+    /// Creates a client for the server at `url`: a public one may lead only to public addresses.
     pub(super) async fn new(url: &Url) -> Result<Self, Failure> {
         let host = url.host_str().unwrap_or_default();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -170,14 +172,14 @@ impl Outside {
         })
     }
 
-    /// Whether an issuer was named in a place of its own. A server that names another would be given what is kept for
-    /// that one: the SDK takes its word where the place has an unknown form.
+    /// Whether an issuer was claimed at one of its own URLs. Otherwise a server could claim another issuer and get its
+    /// tokens: the SDK trusts the claim if the URL has an unknown form.
     pub(super) fn is_vouched_for(&self, issuer: &str) -> bool {
         let claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
         claims.iter().any(|(place, claimed)| claimed == issuer && is_place_of(place, issuer))
     }
 
-    /// Keeps what the document of an authorization server says of itself.
+    /// Records the issuer that a metadata document claims.
     fn note(&self, place: Url, body: &[u8]) {
         #[derive(Deserialize)]
         struct Claim {
@@ -188,7 +190,7 @@ impl Outside {
         }
     }
 
-    /// Posts a form. The body of the answer is short.
+    /// Posts a form, and reads the answer up to a limit.
     pub(super) async fn form(&self, url: &Url, form: String) -> Result<(u16, Vec<u8>), Failure> {
         if !self.guard.allows_url(url) {
             return Err(Failure::Unauthorized(refused().to_string()));
@@ -231,7 +233,7 @@ impl OAuthHttpClient for Outside {
     }
 }
 
-/// Whether documents of that issuer are in that place, by RFC 8414 or by `OpenID` Connect.
+/// Whether `place` is a metadata URL of the issuer by RFC 8414 or `OpenID` Connect.
 fn is_place_of(place: &Url, issuer: &str) -> bool {
     let Ok(issuer) = Url::parse(issuer) else { return false };
     let path = issuer.path().trim_end_matches('/');
@@ -259,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_issuer_has_places_of_its_own() {
+    fn an_issuer_has_its_own_metadata_urls() {
         for (place, issuer, expected) in [
             ("https://a.test/.well-known/oauth-authorization-server", "https://a.test", true),
             ("https://a.test/.well-known/openid-configuration", "https://a.test/", true),
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_led_further_inside() {
+    fn urls_must_not_lead_further_inside() {
         let check = |deepest, url: &str, expected| {
             assert_eq!(Guard { deepest }.allows_url(&Url::parse(url).unwrap()), expected, "{url}");
         };

@@ -1,4 +1,4 @@
-//! Where tokens are kept between runs.
+//! Stores tokens between runs.
 
 use docent_files::{Access, Durability, Folder};
 use serde::{Deserialize, Serialize};
@@ -12,40 +12,40 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// What is known of one server at one authorization server.
+/// Tokens and registration for one server at one authorization server.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The server.
     pub resource: String,
-    /// Who issued the tokens.
+    /// The issuer of the tokens.
     pub issuer: String,
-    /// Who we are to the issuer.
+    /// docent's client id at the issuer.
     pub client_id: String,
     /// The secret that came with a registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
-    /// The port that is registered.
+    /// The registered redirect port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect_port: Option<u16>,
-    /// What the token is for.
+    /// Scopes of the token.
     #[serde(default)]
     pub scopes: Vec<String>,
     /// The token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_token: Option<String>,
-    /// What another one is got with.
+    /// The refresh token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<String>,
-    /// When the token ends, in seconds since 1970; without it, the server says.
+    /// When the token expires, in seconds since 1970; if unknown, the server rejects it then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
-    /// When this was written.
+    /// When the record was written.
     #[serde(default)]
     pub saved_at: u64,
 }
 
 impl Record {
-    /// Whether the token has ended at `time`.
+    /// Whether the token has expired at `time`.
     pub fn is_expired(&self, time: u64) -> bool {
         self.expires_at.is_some_and(|end| end <= time)
     }
@@ -64,28 +64,28 @@ impl fmt::Debug for Record {
     }
 }
 
-/// Tokens can't be read or written.
+/// The tokens can't be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("the tokens at {path} can't be used: {source}")]
+#[error("cannot read or write the tokens at {path}: {source}")]
 pub struct StoreError {
     path: PathBuf,
     #[source]
     source: io::Error,
 }
 
-/// Keeps records, one for each server and issuer. Calls are short, and never at the same time for one server.
+/// Stores records, one per server and issuer. Calls are short, and never concurrent for one server.
 pub trait Store: Send + Sync {
-    /// The record of a server at an issuer; without an issuer, the one that was written last.
+    /// Loads the record of a server at an issuer; without an issuer, the one that was written last.
     fn load(&self, resource: &str, issuer: Option<&str>) -> Result<Option<Record>, StoreError>;
 
-    /// Writes a record, in place of the one before it.
+    /// Writes a record, replacing the previous one.
     fn save(&self, record: &Record) -> Result<(), StoreError>;
 
-    /// Forgets a server, at every issuer.
+    /// Deletes the records of a server at every issuer.
     fn forget(&self, resource: &str) -> Result<(), StoreError>;
 }
 
-/// Keeps records for as long as it lives.
+/// Keeps records in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     records: Mutex<HashMap<(String, String), Record>>,
@@ -118,15 +118,15 @@ impl Store for MemoryStore {
     }
 }
 
-/// Keeps each record in a file of its own, which only this user can read.
+/// Keeps each record in its own file, which only this user can read.
 #[derive(Debug, Clone)]
 pub struct FileStore {
     folder: Folder,
 }
 
 impl FileStore {
-    /// Keeps files in `folder`, which is made when the first one is written. Links on the way to it are followed now, and no
-    /// more.
+    /// Creates a store in `folder`, which is created with the first file. Symbolic links in its path are resolved now
+    /// and never again.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let folder: PathBuf = folder.into();
         Self { folder: folder.into() }
@@ -147,19 +147,19 @@ impl FileStore {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                tracing::warn!(path = %path.display(), %error, "a file of tokens was replaced; sign in again");
+                tracing::warn!(path = %path.display(), %error, "a token file was replaced; sign in again");
                 return Ok(None);
             }
             Err(error) => return Err(Self::error(&path)(error)),
         };
         let record: Option<Record> = serde_json::from_slice(&text).ok();
         if record.is_none() {
-            tracing::warn!("{} holds no tokens that can be read; sign in again", path.display());
+            tracing::warn!("{} contains no valid tokens; sign in again", path.display());
         }
         Ok(record.filter(|record| record.resource == resource))
     }
 
-    /// The names of the files of a server.
+    /// Returns the names of the files of a server.
     fn files(&self, resource: &str) -> Result<Vec<String>, StoreError> {
         let start = format!("{}-", digest(resource));
         let names = match self.folder.names() {
@@ -197,10 +197,10 @@ impl Store for FileStore {
     fn save(&self, record: &Record) -> Result<(), StoreError> {
         let name = file_name(&record.resource, &record.issuer);
         let path = self.path(&name);
-        let told = Self::error(&path);
-        self.folder.make(Access::Private).map_err(&told)?;
-        let text = serde_json::to_vec_pretty(record).map_err(io::Error::other).map_err(&told)?;
-        self.folder.replace(name, &text, Access::Private, Durability::Synced).map_err(&told)
+        let failed = Self::error(&path);
+        self.folder.make(Access::Private).map_err(&failed)?;
+        let text = serde_json::to_vec_pretty(record).map_err(io::Error::other).map_err(&failed)?;
+        self.folder.replace(name, &text, Access::Private, Durability::Synced).map_err(&failed)
     }
 
     fn forget(&self, resource: &str) -> Result<(), StoreError> {
@@ -216,7 +216,7 @@ impl Store for FileStore {
     }
 }
 
-/// The name of the file of a server at an issuer.
+/// Returns the file name for a server at an issuer.
 fn file_name(resource: &str, issuer: &str) -> String {
     format!("{}-{}.json", digest(resource), digest(issuer))
 }

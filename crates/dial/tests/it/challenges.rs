@@ -1,4 +1,4 @@
-//! What a line does with whoever signs in for it: which answers are challenges, how often, and where tokens go.
+//! Sign-in during requests: which answers are challenges, how often, and where tokens go.
 
 use crate::{
     heard::Heard,
@@ -33,7 +33,7 @@ impl SignIn for Clerk {
 
 fn settings(url: String, clerk: &Arc<Clerk>) -> HttpSettings {
     let mut settings = HttpSettings::new(url);
-    // The clerk's token takes the place of a configured one.
+    // The sign-in's token replaces a configured one.
     settings.headers.push(("Authorization".into(), "Bearer old".into()));
     settings.sign_in = Some(clerk.clone());
     settings
@@ -63,12 +63,12 @@ async fn a_challenge_is_answered_and_the_message_sent_again() {
     line.send(request(1, "write")).await.unwrap();
     assert_eq!(heard.message().await["id"], 1);
     let challenges = clerk.challenges.lock().unwrap().clone();
-    let told: Vec<_> = challenges
+    let received: Vec<_> = challenges
         .iter()
         .map(|one| (one.status, one.www_authenticate.as_str(), one.refused.as_deref()))
         .collect();
     assert_eq!(
-        told,
+        received,
         [
             (401, "Bearer scope=\"a\"", None),
             (403, "Bearer error=\"insufficient_scope\"", Some("secret-1")),
@@ -88,8 +88,8 @@ async fn challenges_have_an_end() {
         let (_, failure) = heard.lost().await;
         assert!(failure.to_string().contains(expected), "{failure}");
         assert_eq!(clerk.challenges.lock().unwrap().len(), count);
-        let told = line.send(notification("notifications/x")).await.unwrap_err().to_string();
-        assert!(!told.contains("secret"), "{told}");
+        let error = line.send(notification("notifications/x")).await.unwrap_err().to_string();
+        assert!(!error.contains("secret"), "{error}");
     };
     check(|| refused("401 Unauthorized", "Bearer"), false, 2, "still answers 401").await;
     check(|| refused("401 Unauthorized", "Bearer"), true, 1, "not now").await;

@@ -1,4 +1,4 @@
-//! Servers that break the rules: each fault is the loss of one request, told clearly, and the next one works.
+//! Servers that break the rules: each fault loses one request, with a clear error, and the next one works.
 
 use crate::{
     heard::Heard,
@@ -114,13 +114,13 @@ async fn a_refusal_says_what_the_server_said() {
     check(
         || with("Retry-After: 7\r\n", "429 Too Many Requests", "", "slow down"),
         429,
-        "slow down (it asks to wait 7 s)",
+        "slow down (retry after 7 s)",
     )
     .await;
     check(
         || with("Retry-After: 7\r\n", "429 Too Many Requests", "", ""),
         429,
-        "(it asks to wait 7 s)",
+        "(retry after 7 s)",
     )
     .await;
     check(
@@ -140,7 +140,7 @@ async fn without_a_sign_in_a_challenge_says_that_the_key_is_refused() {
     line.send(request(1, "x")).await.unwrap();
     let failure = heard.lost().await.1;
     let Failure::Refused { status: 401, text } = failure else { panic!("{failure:?}") };
-    assert!(text.contains("does not accept the key"), "{text}");
+    assert!(text.contains("rejected the key"), "{text}");
 }
 
 #[tokio::test]
@@ -162,18 +162,18 @@ async fn a_server_that_is_not_there_is_unreachable() {
 }
 
 #[tokio::test]
-async fn a_notification_without_a_receipt_is_told() {
+async fn a_notification_without_an_acknowledgment_is_reported() {
     let server = Server::start(|_| vec![Step::Hold]).await;
     let heard = Heard::new();
     let mut settings = HttpSettings::new(server.url("/"));
     settings.idle_timeout = Duration::from_millis(100);
     let line = http::open(settings, heard.clone()).await.unwrap();
     let failure = line.send(notification("notifications/x")).await.unwrap_err();
-    assert!(failure.to_string().contains("no receipt"), "{failure}");
+    assert!(failure.to_string().contains("no acknowledgment"), "{failure}");
 }
 
 #[tokio::test]
-async fn tls_where_there_is_none_is_told_in_words() {
+async fn tls_to_a_plain_server_has_a_clear_error() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let secure = format!("https://{}/", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -181,7 +181,7 @@ async fn tls_where_there_is_none_is_told_in_words() {
             let (mut socket, _) = listener.accept().await.unwrap();
             socket.read_u8().await.unwrap();
             socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
-            // Bytes that nobody reads would reset the connection before the answer is read.
+            // Unread bytes would reset the connection before the answer is read.
             socket.read_to_end(&mut Vec::new()).await.unwrap_or_default();
         }
     });
@@ -190,8 +190,8 @@ async fn tls_where_there_is_none_is_told_in_words() {
     line.send(request(1, "any")).await.unwrap();
     let (_, failure) = heard.lost().await;
     assert!(matches!(failure, Failure::Unreachable(_)), "{failure:?}");
-    assert!(failure.to_string().contains("does not speak TLS"), "{failure}");
+    assert!(failure.to_string().contains("does not use TLS"), "{failure}");
     let socket = HttpSettings::new(secure.replacen("https:", "wss:", 1));
     let failure = websocket::open(socket, heard).await.err().unwrap();
-    assert!(failure.to_string().contains("does not speak TLS"), "{failure}");
+    assert!(failure.to_string().contains("does not use TLS"), "{failure}");
 }

@@ -1,4 +1,4 @@
-//! A listener that keeps what it hears.
+//! A listener that records events.
 
 use docent_dial::{Event, Failure, Listener};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Longer than anything here takes, on however busy a machine.
+/// Longer than anything here takes, even on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Heard {
@@ -35,7 +35,7 @@ impl Heard {
     pub(crate) async fn message(&self) -> Value {
         match self.next().await {
             Event::Message { message, .. } => message,
-            other => panic!("no message, but {other:?}"),
+            other => panic!("not a message: {other:?}"),
         }
     }
 
@@ -46,7 +46,7 @@ impl Heard {
         }
     }
 
-    /// Nothing more has been heard.
+    /// Whether no more events have arrived.
     pub(crate) async fn is_quiet(&self) -> bool {
         self.events.lock().await.try_recv().is_err()
     }

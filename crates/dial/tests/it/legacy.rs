@@ -1,4 +1,4 @@
-//! HTTP with SSE, and finding out that a server speaks it.
+//! HTTP with SSE, and detecting that a server uses it.
 
 use crate::{
     heard::Heard,
@@ -99,10 +99,10 @@ async fn a_stream_that_is_not_what_it_should_be_is_refused() {
     };
     check(|| stream("event: endpoint\ndata: http://127.0.0.1:1/m\n\n"), "another server").await;
     check(|| stream("event: endpoint\ndata: //evil.test/m\n\n"), "another server").await;
-    check(|| stream("event: endpoint\ndata: http://[\n\n"), "no URL").await;
+    check(|| stream("event: endpoint\ndata: http://[\n\n"), "not a valid URL").await;
     check(|| stream("data: x\n\n"), "ended the stream").await;
     check(|| stream(&format!("data: {}\n\n", "x".repeat(2000))), "more than 1000").await;
-    check(|| json("{}"), "no stream of events").await;
+    check(|| json("{}"), "not an event stream").await;
     check(|| whole("404 Not Found", "", "what?"), "404: what?").await;
     check(
         || {
@@ -123,7 +123,7 @@ async fn detecting(server: &Server, path: &str, heard: &Arc<Heard>) -> Arc<dyn L
 }
 
 #[tokio::test]
-async fn a_server_without_streamable_http_is_found_out() {
+async fn a_server_without_streamable_http_is_detected() {
     for refusal in ["400 Bad Request", "404 Not Found", "405 Method Not Allowed"] {
         let server = first_revision(refusal).await;
         let heard = Heard::new();
@@ -143,7 +143,7 @@ async fn a_server_without_streamable_http_is_found_out() {
 }
 
 #[tokio::test]
-async fn only_a_first_greeting_is_tried_twice() {
+async fn only_a_first_initialize_is_tried_twice() {
     let server = Server::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
         ("POST", "server/discover") => status("405 Method Not Allowed"),
         ("POST", "initialize") if seen.json()["id"] == 2 => json(&answer(2)),
@@ -154,7 +154,7 @@ async fn only_a_first_greeting_is_tried_twice() {
     let heard = Heard::new();
     let line = detecting(&server, "/", &heard).await;
     line.send(request(1, "server/discover")).await.unwrap();
-    assert_eq!(heard.lost().await.0, 1, "this is told, for the client to greet in the other era");
+    assert_eq!(heard.lost().await.0, 1, "this is reported, so that the client tries the other protocol mode");
     line.send(request(2, "initialize")).await.unwrap();
     assert_eq!(heard.message().await["id"], 2);
     line.send(request(3, "initialize")).await.unwrap();

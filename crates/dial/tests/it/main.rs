@@ -1,4 +1,4 @@
-//! The ways to a server, against servers on this machine that do what they should, and what they should not.
+//! The transports, against local servers that behave and misbehave.
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
 mod challenges;

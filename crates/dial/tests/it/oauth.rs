@@ -39,13 +39,13 @@ struct Manners {
     no_refresh: bool,
     /// The redirect names another issuer.
     wrong_issuer: bool,
-    /// The person says no.
+    /// The user refuses.
     denies: bool,
-    /// It says that it is another issuer, in a place that the SDK asks nothing of.
+    /// It claims to be another issuer, at a URL that the SDK does not check.
     impostor: bool,
 }
 
-/// An issuer that somebody has signed in at before.
+/// An issuer with an earlier sign-in.
 const OTHER: &str = "https://other.test";
 
 struct Authority {
@@ -212,7 +212,7 @@ async fn authority(manners: Manners) -> (Server, Arc<Authority>) {
     (Server::start(move |seen| shared.answer(seen)).await, authority)
 }
 
-/// Goes wherever the page leads, as a person would who agrees; or nowhere.
+/// Follows the page's redirects, as a consenting user would, or does nothing.
 struct Person {
     agrees: bool,
     pages: AtomicUsize,
@@ -247,7 +247,7 @@ fn settings(
     settings
 }
 
-/// What becomes of requests with these methods, on one line.
+/// Returns the outcomes of requests with these methods on one line.
 async fn ask(
     settings: OauthSettings,
     methods: &[&str],
@@ -349,9 +349,9 @@ async fn a_token_that_is_refused_is_refreshed() {
     assert_eq!(person.pages.load(Ordering::SeqCst), 1);
 }
 
-/// What is kept for an issuer is sent to nobody who only says that it is that issuer.
+/// The tokens of an issuer are not sent to a server that only claims to be that issuer.
 #[tokio::test]
-async fn an_issuer_is_not_taken_at_the_word_of_another() {
+async fn a_claimed_issuer_is_not_trusted() {
     let (server, _) = authority(Manners { impostor: true, ..Manners::default() }).await;
     let store = memory();
     let url = server.url("/mcp");
@@ -362,7 +362,7 @@ async fn an_issuer_is_not_taken_at_the_word_of_another() {
     match &outcomes[0] {
         Err(Failure::Unauthorized(text)) => {
             assert!(text.contains(OTHER), "{text}");
-            assert!(text.contains("ask whoever runs the server"), "{text}");
+            assert!(text.contains("contact the server's operator"), "{text}");
         }
         other => panic!("{other:?}"),
     }
@@ -371,24 +371,24 @@ async fn an_issuer_is_not_taken_at_the_word_of_another() {
 }
 
 #[tokio::test]
-async fn where_nobody_is_asked_the_way_is_told() {
+async fn without_a_browser_the_error_names_the_command() {
     let (server, authority) = authority(Manners { no_refresh: true, ..Manners::default() }).await;
     let store = memory();
-    let told = |outcomes: &[Result<(), Failure>]| match &outcomes[0] {
+    let check = |outcomes: &[Result<(), Failure>]| match &outcomes[0] {
         Err(Failure::Unauthorized(text)) => {
             assert!(text.contains("docent servers login acme"), "{text}");
         }
         other => panic!("{other:?}"),
     };
-    told(&ask(settings(&server, &store, None), &["ping"]).await.0);
+    check(&ask(settings(&server, &store, None), &["ping"]).await.0);
     let sign_in = OauthSignIn::new(settings(&server, &store, Some(&person(true)))).unwrap();
     sign_in.login().await.unwrap();
     assert!(ask(settings(&server, &store, None), &["ping"]).await.0[0].is_ok());
     authority.good.lock().unwrap().clear();
-    told(&ask(settings(&server, &store, None), &["ping"]).await.0);
+    check(&ask(settings(&server, &store, None), &["ping"]).await.0);
     let tried = count(&server, "/token");
-    told(&ask(settings(&server, &store, None), &["ping"]).await.0);
-    assert_eq!(count(&server, "/token"), tried, "what is refused for good is not tried again");
+    check(&ask(settings(&server, &store, None), &["ping"]).await.0);
+    assert_eq!(count(&server, "/token"), tried, "a final refusal is not retried");
     let kept = store.load(&server.url("/mcp"), None).unwrap().unwrap();
     assert_eq!((kept.client_id.as_str(), kept.refresh_token), ("registered", None));
     sign_in.logout().await.unwrap();
@@ -431,20 +431,20 @@ async fn a_sign_in_names_no_server_that_is_not_configured() {
 }
 
 #[tokio::test]
-async fn a_token_that_reaches_too_short_is_stepped_up_once() {
+async fn a_token_with_insufficient_scopes_is_stepped_up_once() {
     let (server, _) = authority(Manners::default()).await;
     let (store, person) = (memory(), person(true));
     let (outcomes, _) =
         ask(settings(&server, &store, Some(&person)), &["ping", "write", "never"]).await;
     assert!(outcomes[0].is_ok() && outcomes[1].is_ok(), "{outcomes:?}");
     match &outcomes[2] {
-        Err(Failure::Unauthorized(text)) => assert!(text.contains("given already"), "{text}"),
+        Err(Failure::Unauthorized(text)) => assert!(text.contains("permissions already"), "{text}"),
         other => panic!("{other:?}"),
     }
     assert_eq!(person.pages.load(Ordering::SeqCst), 2);
     let kept = store.load(&server.url("/mcp"), None).unwrap().unwrap();
     assert_eq!(kept.scopes, ["read", "write"]);
-    assert_eq!(count(&server, "/register"), 1, "who is registered stays so");
+    assert_eq!(count(&server, "/register"), 1, "the registration is kept");
 }
 
 #[tokio::test]
@@ -464,7 +464,7 @@ async fn a_sign_in_that_fails_says_why() {
     };
     check(Manners { denies: true, ..Manners::default() }, true, "access_denied").await;
     check(Manners { wrong_issuer: true, ..Manners::default() }, true, "issuer").await;
-    check(Manners::default(), false, "nobody signed in").await;
+    check(Manners::default(), false, "no sign-in within").await;
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A server that answers by script, byte for byte: what a framework would not let it do is what clients must stand.
+//! A server that answers by script, byte for byte, including answers that a framework would not allow.
 
 use serde_json::Value;
 use std::{
@@ -13,16 +13,16 @@ use tokio::{
     time::timeout,
 };
 
-/// A request as it came.
+/// A request as received.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) headers: HashMap<String, String>,
     pub(crate) body: String,
-    /// Which connection it came on.
+    /// Number of the connection.
     pub(crate) connection: usize,
-    /// How many came before it.
+    /// Number of earlier requests.
     pub(crate) number: usize,
 }
 
@@ -45,11 +45,11 @@ pub(crate) enum Step {
     Send(Vec<u8>),
     /// Until the client goes away; then a permit is added to `gone`.
     Hold,
-    /// Until the test lets it go on.
+    /// Until the test continues it.
     Await(Arc<Semaphore>),
-    /// What comes, until an empty text; then the connection ends.
+    /// Relays texts until an empty one, which ends the connection.
     Relay(mpsc::Receiver<String>),
-    /// The connection ends without a word.
+    /// The connection is closed.
     Cut,
     /// The connection is reset.
     Reset,
@@ -96,7 +96,7 @@ pub(crate) struct Server {
     port: u16,
     seen: Arc<Mutex<Vec<Seen>>>,
     arrived: Arc<Semaphore>,
-    /// Clients that went away while a script held on to them.
+    /// Clients that disconnected while a script was waiting.
     gone: Arc<Semaphore>,
     accepting: JoinHandle<()>,
 }
@@ -143,16 +143,16 @@ impl Server {
         self.seen.lock().unwrap().clone()
     }
 
-    /// Waits until so many requests more have come.
+    /// Waits for N more requests.
     pub(crate) async fn arrived(&self, count: u32) {
         let waiting = self.arrived.acquire_many(count);
         timeout(crate::heard::PATIENCE, waiting).await.expect("no request came").unwrap().forget();
     }
 
-    /// Waits until a client that a script holds on to has gone.
+    /// Waits until a client disconnects while a script is waiting.
     pub(crate) async fn gone(&self) {
         let waiting = self.gone.acquire();
-        timeout(crate::heard::PATIENCE, waiting).await.expect("nobody went").unwrap().forget();
+        timeout(crate::heard::PATIENCE, waiting).await.expect("no client disconnected").unwrap().forget();
     }
 }
 

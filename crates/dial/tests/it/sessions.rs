@@ -1,4 +1,4 @@
-//! Sessions: the id that is kept, the standing stream, streams that are taken up again, and the end.
+//! Sessions: the id, the event stream, resumed streams, and the end.
 
 use crate::{
     heard::Heard,
@@ -40,7 +40,7 @@ async fn a_session_is_kept_and_ended() {
     greet(line.as_ref(), &heard).await;
     assert!(
         server.seen().iter().any(|seen| seen.method == "GET"),
-        "the stream is there before anything else is said"
+        "the stream is open before anything else is sent"
     );
     line.send(request(1, "tools/list")).await.unwrap();
     heard.message().await;
@@ -63,11 +63,11 @@ async fn a_session_is_kept_and_ended() {
     assert_eq!(session[1], ("POST", known.0, known.1));
     assert!(session.contains(&("GET", known.0, known.1)), "{session:?}");
     assert_eq!(session.last().unwrap(), &("DELETE", known.0, known.1));
-    assert_eq!(seen.len(), 5, "a stream that is not offered is asked for once");
+    assert_eq!(seen.len(), 5, "a missing stream is requested once");
 }
 
 #[tokio::test]
-async fn a_standing_stream_without_a_head_holds_nothing_up() {
+async fn an_event_stream_without_a_head_blocks_nothing() {
     let server = Server::start(|seen| match (seen.method.as_str(), seen.rpc().as_str()) {
         ("POST", "initialize") => greeted(seen),
         ("GET", _) => vec![Step::Hold],
@@ -82,7 +82,7 @@ async fn a_standing_stream_without_a_head_holds_nothing_up() {
 }
 
 #[tokio::test]
-async fn the_standing_stream_is_taken_up_again() {
+async fn the_event_stream_is_resumed() {
     let gets = Arc::new(AtomicUsize::new(0));
     let count = gets.clone();
     let server = Server::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
@@ -118,7 +118,7 @@ async fn the_standing_stream_is_taken_up_again() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_taken_up_again() {
+async fn an_answer_that_breaks_off_is_resumed() {
     let server = Server::start(|seen| match (seen.method.as_str(), seen.number) {
         ("POST", _) => stream("id: a\nretry: 20\ndata:\n\n"),
         (_, 1) => stream(&format!("id: b\ndata: {NEWS}\n\ndata: cut o")),
@@ -137,7 +137,7 @@ async fn an_answer_that_breaks_off_is_taken_up_again() {
 }
 
 #[tokio::test]
-async fn an_answer_that_can_not_be_taken_up_is_lost() {
+async fn an_answer_that_can_not_be_resumed_is_lost() {
     let check = |first: &'static str,
                  rest: fn() -> Vec<Step>,
                  modern: bool,
@@ -167,7 +167,7 @@ async fn an_answer_that_can_not_be_taken_up_is_lost() {
 }
 
 #[tokio::test]
-async fn a_lost_session_is_told_once_and_can_be_begun_again() {
+async fn a_lost_session_is_reported_once_and_can_be_restarted() {
     let greetings = AtomicUsize::new(0);
     let server = Server::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {
         ("POST", "initialize") => {
@@ -204,19 +204,19 @@ async fn a_lost_session_is_told_once_and_can_be_begun_again() {
     for id in [1, 2] {
         line.send(request(id, "tools/list")).await.unwrap();
     }
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     for _ in 0..3 {
-        told.push(heard.next().await);
+        events.push(heard.next().await);
     }
     assert_eq!(
-        told.iter().filter(|event| matches!(event, Event::SessionLost)).count(),
+        events.iter().filter(|event| matches!(event, Event::SessionLost)).count(),
         1,
-        "{told:?}"
+        "{events:?}"
     );
     let lost = |event: &&Event| {
         matches!(event, Event::Lost { failure: Failure::Refused { status: 404, .. }, .. })
     };
-    assert_eq!(told.iter().filter(lost).count() + 1, 3, "{told:?}");
+    assert_eq!(events.iter().filter(lost).count() + 1, 3, "{events:?}");
     server.gone().await;
 
     greet(line.as_ref(), &heard).await;
@@ -228,7 +228,7 @@ async fn a_lost_session_is_told_once_and_can_be_begun_again() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_only_taken_may_be_answered_on_the_standing_stream() {
+async fn a_request_that_is_only_accepted_may_be_answered_on_the_event_stream() {
     let go = Arc::new(tokio::sync::Semaphore::new(0));
     let hold = go.clone();
     let server = Server::start(move |seen| match (seen.method.as_str(), seen.rpc().as_str()) {

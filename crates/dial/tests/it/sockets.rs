@@ -1,4 +1,4 @@
-//! WebSocket, against a server made with the same library and one that does what it likes.
+//! WebSocket, against a server made with the same library and a misbehaving one.
 
 use crate::{
     heard::Heard,
@@ -96,7 +96,7 @@ async fn messages_go_both_ways() {
 }
 
 #[tokio::test]
-async fn the_end_is_told() {
+async fn the_end_is_reported() {
     let check = |method: &'static str, expected: &'static str| async move {
         let (url, _task) = server().await;
         let heard = Heard::new();
@@ -145,7 +145,7 @@ async fn a_server_that_hangs_is_given_up() {
 }
 
 #[tokio::test]
-async fn an_upgrade_that_fails_is_told() {
+async fn a_failed_upgrade_is_reported() {
     let check = |steps: fn() -> Vec<Step>, expected: &'static str| async move {
         let server = Server::start(move |_| steps()).await;
         let settings = HttpSettings::new(server.url("/").replace("http", "ws"));

@@ -1,4 +1,4 @@
-//! Streamable HTTP as it should be: what goes out with a message, and every shape that an answer may have.
+//! Streamable HTTP as specified: what a request contains, and every form of answer.
 
 use crate::{
     heard::Heard,
@@ -115,7 +115,7 @@ async fn answers_come_in_every_shape() {
 }
 
 #[tokio::test]
-async fn text_in_a_stream_that_is_no_message_is_passed_over() {
+async fn text_in_a_stream_that_is_not_a_message_is_ignored() {
     let server =
         Server::start(|_| whole_stream(&format!("data: oops\n\ndata: 5\n\n{}", event(&answer(1)))))
             .await;
@@ -203,7 +203,7 @@ async fn a_request_that_is_abandoned_closes_its_stream() {
     line.abandon(&value!("two"));
     server.gone().await;
     line.send(request(3, "x")).await.unwrap();
-    assert_eq!(heard.message().await["id"], 3, "what is abandoned is not told of");
+    assert_eq!(heard.message().await["id"], 3, "an abandoned request is not reported");
 }
 
 #[tokio::test]
@@ -238,7 +238,7 @@ async fn redirects_stay_on_the_server() {
     check("307 Temporary Redirect", "http://127.0.0.1:1/new", Some("another server")).await;
     check("307 Temporary Redirect", "https://localhost/new", Some("another server")).await;
     check("308 Permanent Redirect", "/loop", Some("more than 3 redirects")).await;
-    check("302 Found", "http://[", Some("nowhere")).await;
+    check("302 Found", "http://[", Some("without a valid location")).await;
 }
 
 #[tokio::test]
@@ -254,7 +254,7 @@ async fn a_batch_is_one_exchange() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_closed_takes_nothing_more() {
+async fn a_closed_line_accepts_nothing_more() {
     let server = Server::start(|_| vec![send("HTTP/1.1 200 OK\r\n"), Step::Hold]).await;
     let heard = Heard::new();
     let line = line(server.url("/"), &heard).await;
@@ -264,13 +264,13 @@ async fn a_line_that_is_closed_takes_nothing_more() {
     server.gone().await;
     assert!(matches!(heard.next().await, Event::Closed(_)));
     line.close().await;
-    assert!(heard.is_quiet().await, "the end is told once");
+    assert!(heard.is_quiet().await, "the end is reported once");
     assert!(matches!(line.send(request(2, "x")).await, Err(Failure::Unreachable(_))));
     assert_eq!(server.seen().len(), 1, "without a session there is nothing to delete");
 }
 
 #[tokio::test]
-async fn a_line_that_is_let_go_ends_its_streams() {
+async fn a_dropped_line_ends_its_streams() {
     let server = Server::start(|_| {
         let mut steps = stream("");
         steps.push(Step::Hold);
@@ -295,7 +295,7 @@ async fn settings_that_make_no_sense_are_refused() {
             assert!(failure.to_string().contains(expected), "{failure}");
         }
     };
-    check("nonsense", ("x", "y"), "no URL").await;
+    check("nonsense", ("x", "y"), "not a valid URL").await;
     check("ws://host/", ("x", "y"), "scheme").await;
     check("http://host/", ("accept", "y"), "set by the transport").await;
     check("http://host/", ("x", "secret\n"), "characters").await;

@@ -33,8 +33,8 @@ fn settings(place: &Place) -> String {
 #[test]
 fn a_server_is_added_tried_listed_and_removed() {
     let place = Place::new();
-    place.run(&["servers", "list"]).ends(0).prints("No server is configured");
-    place.run(&["servers", "test"]).ends(0).prints("No server is configured");
+    place.run(&["servers", "list"]).ends(0).prints("No servers configured");
+    place.run(&["servers", "test"]).ends(0).prints("No servers configured");
     // It has no settings, and so not itself as a server, whose tools it would list a moment later.
     let env = format!("XDG_CONFIG_HOME={}", place.0.path().join("no-settings").display());
     let added = ["servers", "add", "other", "--env", &env, "--", DOCENT, "serve"];
@@ -102,7 +102,7 @@ fn json_is_edited_by_hand() {
     place
         .run(&["servers", "remove", "a"])
         .ends(1)
-        .says("take the entry out of `mcpServers` by hand");
+        .says("remove the entry from `mcpServers` by hand");
 }
 
 #[test]
@@ -122,13 +122,13 @@ fn broken_entries_are_told_and_fail() {
     place
         .run(&["servers", "test", "nope"])
         .ends(2)
-        .says("there is no server \"nope\"; there are off");
+        .says("unknown server \"nope\"; known: off");
     place
         .run(&["servers", "list"])
         .ends(0)
         .prints("note: \"repo\": it is the name")
         .prints("\"loose\", sandbox");
-    place.run(&["servers", "approve", "nope"]).ends(2).says("there is no server \"nope\"");
+    place.run(&["servers", "approve", "nope"]).ends(2).says("unknown server \"nope\"");
     place.run(&["servers", "login", "b"]).ends(1).says("the server \"b\" can't be used");
     place.settings("hub.registries = [\"none.json\"]");
     place.run(&["servers", "test"]).ends(1).prints("FAIL  `hub.registries` names ");
@@ -182,13 +182,13 @@ fn a_server_that_fails_says_why() {
     place
         .run(&["servers", "test"])
         .ends(1)
-        .prints("it does not speak TLS on this port; write http://");
+        .prints("it does not use TLS on this port; write http://");
 }
 
 #[test]
-fn servers_of_other_clients_are_taken_over() {
+fn servers_of_other_clients_are_imported() {
     let place = Place::new();
-    place.run(&["servers", "import"]).ends(1).says("no configuration of a client is found here");
+    place.run(&["servers", "import"]).ends(1).says("no client configuration found");
     place.run(&["servers", "import", "cursor"]).ends(1).says(".cursor/mcp.json");
     place.run(&["servers", "import", "nobody"]).ends(2).says("neither a file nor a client");
     home(
@@ -202,14 +202,14 @@ fn servers_of_other_clients_are_taken_over() {
     run.ends(0)
         .prints("mine  a  (from ")
         .prints("left out: \"web\": it is the name of one of docent's own suites")
-        .prints("left out: theirs of /p: it is for that project alone")
+        .prints("skipped: theirs of /p: only for that project")
         .prints("1 server would be added to ");
     assert!(!run.out.contains("project  d"), "{}", run.out);
     assert_eq!(settings(&place), "");
     let taken = place.run(&["servers", "import", "--json"]).ends(0).json();
     assert_eq!(taken["added"][0]["name"], "mine");
     assert_eq!(taken["written"], true);
-    place.run(&["servers", "import"]).ends(0).prints("mine  is there already");
+    place.run(&["servers", "import"]).ends(0).prints("mine  already exists");
     place.run(&["servers", "import", ".mcp.json"]).ends(0).prints("project  d  (from ");
     let taken = settings(&place);
     assert!(taken.contains("[mcp_servers.mine]") && !taken.contains("theirs"), "{taken}");
@@ -261,7 +261,7 @@ fn a_server_with_a_name_of_docent_s_own_is_refused_clearly() {
     for args in [&["call", "search_documentation", "docs", "query=x"][..], &["tools", "-s", "docs"]]
     {
         place.run(args).ends(1).says(
-            "the server \"docs\" can't be used: \"docs\": it is the name of one of docent's own suites",
+            "cannot use the server \"docs\": \"docs\": it is the name of one of docent's own suites",
         );
     }
 }
@@ -277,16 +277,16 @@ fn a_retry_that_can_not_be_read_is_told() {
 }
 
 #[test]
-fn what_cannot_be_taken_over_is_told() {
+fn what_cannot_be_imported_is_reported() {
     let place = Place::new();
     place.write("broken.json", "{\"mcpServers\": ");
     place
         .run(&["servers", "import", "broken.json"])
         .ends(1)
-        .prints("left out: ")
+        .prints("skipped: ")
         .prints("0 servers added");
     place.write("empty.json", "{\"mcpServers\": {}}");
-    place.run(&["servers", "import", "empty.json"]).ends(1).prints("empty.json names no server");
+    place.run(&["servers", "import", "empty.json"]).ends(1).prints("no servers in ");
     place.write(
         "mcp.json",
         r#"{"servers": {"asks": {"command": "x", "env": {"K": "${input:key}"}, "gallery": true}}}"#,
@@ -294,7 +294,7 @@ fn what_cannot_be_taken_over_is_told() {
     place
         .run(&["servers", "import", "mcp.json"])
         .ends(0)
-        .prints("note: gallery means nothing to docent, and is left out")
+        .prints("note: gallery is not supported by docent and was dropped")
         .prints("an editor asks its user for \"key\"");
     assert!(!settings(&place).contains("gallery"), "{}", settings(&place));
 }
@@ -442,7 +442,7 @@ fn what_is_approved_is_shown_first_with_nothing_hidden_in_it() {
     place.run(&["servers", "list"]).ends(0).prints("  held back: odd<ESC[8m>\\nname, t_one; ");
     let run = place.run(&["servers", "approve", "s", "t_one"]);
     run.ends(0)
-        .prints("--- t_one, as approved\n+++ t_one, as it is now\n")
+        .prints("--- t_one, as approved\n+++ t_one, current\n")
         .prints("\n+  \"description\": \"Sends it on.<U+202E>\",\n")
         .prints("Approved: t_one. ");
     assert!(!run.out.contains("odd"), "{}", run.out);
@@ -454,18 +454,18 @@ fn what_is_approved_is_shown_first_with_nothing_hidden_in_it() {
     hold("And once more.");
     let approved = place.run(&["servers", "approve", "s", "t_one", "--json"]).ends(0).json();
     assert_eq!(approved, json!({"server": "s", "approved": ["t_one"]}));
-    place.run(&["servers", "approve", "s", "t_one"]).ends(0).prints("Nothing of `s` is held back");
+    place.run(&["servers", "approve", "s", "t_one"]).ends(0).prints("No tools of `s` are held back");
 }
 
 #[test]
-fn approvals_that_can_t_be_read_are_told_and_given_anew() {
+fn unreadable_approvals_are_reported_and_can_be_given_again() {
     let (place, file) = or_skip!(seen());
     fs::write(&file, "{\"tools\": [").unwrap();
-    place.run(&["servers", "list"]).ends(0).prints("  what was approved of it can't be read");
-    place.run(&["doctor", "--port", "0"]).prints("s: what was approved of it can't be read");
-    place.run(&["servers", "approve", "s"]).ends(0).prints("see that with docent servers test s");
+    place.run(&["servers", "list"]).ends(0).prints("  the approval file is unreadable");
+    place.run(&["doctor", "--port", "0"]).prints("s: the approval file is unreadable");
+    place.run(&["servers", "approve", "s"]).ends(0).prints("run docent servers test s");
     let test = || Run::of(place.command(&["servers", "test"]).env("PATH", PATH));
-    test().ends(0).prints("0 tools").prints("held back: t_one is not approved");
+    test().ends(0).prints("0 tools").prints("held back: t_one (not approved)");
     place
         .run(&["servers", "approve", "s"])
         .ends(0)
