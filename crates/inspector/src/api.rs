@@ -13,11 +13,11 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::task::spawn_blocking;
 
-/// Entries of one answer.
+/// Maximum entries of one response.
 const PAGE: usize = 2000;
-/// How long an answer waits for something new.
+/// How long a request waits for new entries.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Log lines and audit lines may be a little older or younger than the messages that they are about.
+/// Log lines and audit entries may be slightly older or newer than their messages.
 const SLACK: u64 = 50_000;
 
 pub(crate) async fn about(state: State) -> Response {
@@ -41,7 +41,7 @@ pub(crate) struct Since {
 
 pub(crate) async fn traffic(state: State, Query(since): Query<Since>) -> Response {
     if since.wait.is_some() {
-        // Nothing new is an answer as well.
+        // A timeout is fine: the response is then empty.
         drop(tokio::time::timeout(PATIENCE, state.traffic.changed(since.after)).await);
     }
     let page = state.traffic.read(since.after, PAGE);
@@ -68,7 +68,7 @@ pub(crate) async fn message(state: State, Query(which): Query<Which>) -> Respons
 fn gone() -> Response {
     refused(
         StatusCode::NOT_FOUND,
-        "this message is no longer kept: newer ones have taken its place",
+        "this message is no longer stored: newer ones have replaced it",
     )
 }
 
@@ -138,11 +138,11 @@ pub(crate) async fn doctor(state: State) -> Response {
 fn not_inside() -> Response {
     refused(
         StatusCode::NOT_FOUND,
-        "docent's own server is not inside: start `docent inspect` without a server",
+        "this target is not docent itself: start `docent inspect` without a server",
     )
 }
 
-/// Definitions as the page has shown them, by their tools: what is held back may be another by now.
+/// Definitions as the page has shown them, by tool; the blocked definition may have changed since.
 #[derive(Deserialize)]
 struct Seen {
     server: String,
@@ -171,9 +171,9 @@ pub(crate) async fn refuse(state: State, body: Bytes) -> Response {
     }
 }
 
-/// No name would mean all of them, which nobody has looked at.
+/// Rejects a request without tool names, which would otherwise apply to definitions that no one has reviewed.
 fn unnamed() -> Response {
-    refused(StatusCode::BAD_REQUEST, "name the tools")
+    refused(StatusCode::BAD_REQUEST, "no tools given: name at least one")
 }
 
 fn decided(decided: Result<Vec<String>, String>) -> Response {
@@ -184,7 +184,7 @@ fn decided(decided: Result<Vec<String>, String>) -> Response {
 }
 
 fn read<T: for<'a> Deserialize<'a>>(body: &Bytes) -> Result<T, String> {
-    serde_json::from_slice(body).map_err(|error| format!("the body can't be used: {error}"))
+    serde_json::from_slice(body).map_err(|error| format!("invalid request body: {error}"))
 }
 
 fn refused(status: StatusCode, why: &str) -> Response {

@@ -1,20 +1,20 @@
-//! The files of the page, as they are in the binary.
+//! The page's files, embedded in the binary.
 
 use flate2::{Compression, write::GzEncoder};
 use std::{io::Write as _, sync::OnceLock};
 
-/// One file.
+/// One file of the page.
 pub(crate) struct Asset {
     name: &'static str,
     /// Its MIME type.
     pub(crate) mime: &'static str,
-    /// As it is written.
+    /// Uncompressed content.
     pub(crate) bytes: &'static [u8],
     packed: OnceLock<Vec<u8>>,
 }
 
 impl Asset {
-    /// As browsers take it, made when one first does.
+    /// Compressed content, created on first use.
     pub(crate) fn packed(&self) -> &[u8] {
         self.packed.get_or_init(|| {
             let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -29,7 +29,7 @@ const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 
-/// A test holds the list against the folder.
+/// A test compares the list with the folder.
 macro_rules! files {
     ($($name:literal $mime:ident),* $(,)?) => {
         static FILES: [Asset; [$($name),*].len()] = [$(Asset {
@@ -91,7 +91,7 @@ files![
     "views/traffic.js" SCRIPT,
 ];
 
-/// A file by its name.
+/// Finds a file by name.
 pub(crate) fn find(name: &str) -> Option<&'static Asset> {
     FILES.iter().find(|file| file.name == name)
 }
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use std::{collections::BTreeSet, fs, path::Path};
 
-    /// Bytes of the whole page, as they travel.
+    /// Maximum compressed bytes of the whole page.
     const MOST: usize = 200 * 1024;
 
     fn on_disk() -> BTreeSet<String> {
@@ -127,7 +127,7 @@ mod tests {
         assert!(bytes <= MOST, "{bytes} bytes");
     }
 
-    /// What a server says must never become markup or script: there is no place in the page that could make it so.
+    /// Server data must never become markup or script: the page uses no API that could do so.
     #[test]
     fn nothing_in_the_page_parses_markup_or_runs_text() {
         for Asset { name, bytes, .. } in FILES.iter().filter(|file| file.mime == SCRIPT) {

@@ -1,4 +1,4 @@
-//! Every request of the inspector passes here: from this machine, by a loopback name, of its own page, with the token.
+//! Access checks for every inspector request: loopback peer, loopback host name, own page, valid token.
 
 use crate::{Inside, PATH, State};
 use axum::{
@@ -12,13 +12,13 @@ use docent_transport::{
     http::{Authority, WebOrigin},
 };
 
-/// What a browser says of the page that a request is for.
+/// Header in which a browser states the relation of the requesting page to this origin.
 const FETCH_SITE: &str = "sec-fetch-site";
 
-/// Longest body of a request to the inspector's API.
+/// Maximum body size of a request to the inspector's API.
 pub(crate) const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
-/// Lets a request through, or says why not.
+/// Passes a request on, or rejects it with the reason.
 pub(crate) async fn check(state: State, request: Request, next: Next) -> Response {
     let refused = refuse(&state, &request);
     let mut response = match refused {
@@ -39,15 +39,15 @@ pub(crate) async fn check(state: State, request: Request, next: Next) -> Respons
 fn refuse(inside: &Inside, request: &Request) -> Option<Response> {
     let remote = request.extensions().get::<Origin>().and_then(|origin| origin.caller.remote);
     if !remote.is_some_and(|remote| remote.to_canonical().is_loopback()) {
-        return Some(forbidden("the inspector answers this machine alone"));
+        return Some(forbidden("the inspector accepts local connections only"));
     }
     let headers = request.headers();
     let named = headers.get(header::HOST).and_then(|host| Authority::parse(host.to_str().ok()?));
     let Some(host) = named.filter(Authority::is_loopback) else {
-        return Some(forbidden("open the inspector by 127.0.0.1 or localhost"));
+        return Some(forbidden("open the inspector at 127.0.0.1 or localhost"));
     };
     if !is_own(headers, &host, request.method()) {
-        return Some(forbidden("the inspector answers its own page alone"));
+        return Some(forbidden("the inspector accepts requests from its own page only"));
     }
     let below = request.uri().path().strip_prefix(PATH).unwrap_or_default();
     let token = below.trim_start_matches('/').split('/').next().unwrap_or_default();
@@ -57,7 +57,7 @@ fn refuse(inside: &Inside, request: &Request) -> Option<Response> {
     is_over_long(request).then(too_long)
 }
 
-/// Whether a body is announced to be longer than any that the API reads.
+/// Whether the announced body length exceeds the API's limit.
 fn is_over_long(request: &Request) -> bool {
     let length = request.headers().get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
@@ -66,12 +66,12 @@ fn is_over_long(request: &Request) -> bool {
 
 fn too_long() -> Response {
     let close = [(header::CONNECTION, HeaderValue::from_static("close"))];
-    let reason = format!("a request to the inspector has at most {MAX_BODY_BYTES} bytes\n");
+    let reason = format!("request body too large: the limit is {MAX_BODY_BYTES} bytes\n");
     (StatusCode::PAYLOAD_TOO_LARGE, close, reason).into_response()
 }
 
-/// Whether a request is the page's own, or a person's who typed the address. What changes something, and every socket,
-/// must name its origin.
+/// Whether a request comes from the page itself or from a URL typed by the user. Requests that change state, and all
+/// sockets, must send their origin.
 fn is_own(headers: &HeaderMap, host: &Authority, method: &Method) -> bool {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let site = text(FETCH_SITE).is_none_or(|site| matches!(site, "same-origin" | "none"));
@@ -84,13 +84,11 @@ fn is_own(headers: &HeaderMap, host: &Authority, method: &Method) -> bool {
 }
 
 pub(crate) fn no_token() -> Response {
-    forbidden(
-        "open the address that docent printed when it started: it holds the token of that launch",
-    )
+    forbidden("Link expired. Open the URL docent printed at startup.")
 }
 
-fn forbidden(told: &str) -> Response {
-    (StatusCode::FORBIDDEN, format!("{told}\n")).into_response()
+fn forbidden(reason: &str) -> Response {
+    (StatusCode::FORBIDDEN, format!("{reason}\n")).into_response()
 }
 
 #[cfg(test)]

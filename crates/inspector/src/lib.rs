@@ -1,7 +1,7 @@
-//! The inspector: a page that shows what agents, docent and other servers say to each other, and calls tools.
+//! The inspector: a web page that shows the messages between agents, docent and other servers, and calls tools.
 //!
-//! This crate owns the page, its guard and its API. What only docent knows (servers, configuration, doctor, audit) it
-//! asks of a [`Desk`]; what goes over the wire it reads from a [`Traffic`].
+//! This crate owns the page, its access checks and its API. It gets servers, configuration, doctor results and audit
+//! entries from a [`Desk`], and messages from a [`Traffic`].
 
 mod api;
 mod assets;
@@ -25,95 +25,95 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Where the page is served.
+/// The path that serves the page.
 pub const PATH: &str = "/inspector";
 
-/// Nothing but the page's own files; images and sounds that servers send come as data.
+/// Content policy of the page: its own files only; images and sounds from servers are data URLs.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
     media-src data: blob:; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
-/// An app of a server's runs its own script, of no origin, and reaches nobody.
+/// Content policy of a server's app: inline scripts, an opaque origin, and no network.
 const FRAME_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; \
     style-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; font-src data:; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'self'";
 
-/// A server that the page can speak to.
+/// A server that the page can connect to.
 #[derive(Debug, Clone, Serialize)]
 pub struct Target {
     /// Its name.
     pub name: String,
     /// `self`, `server`, `url` or `command`.
     pub kind: &'static str,
-    /// The whole command line, or the address.
+    /// The complete command line, or the URL.
     pub way: String,
-    /// Whether a person must agree before it is started.
+    /// Whether the user must confirm before it is started.
     pub asks: bool,
 }
 
-/// A way to a server, opened for the page.
+/// An open connection to a server, for the page.
 pub struct Opened {
-    /// The way.
+    /// The connection.
     pub line: Arc<dyn Line>,
-    /// How messages travel on it; `None` where docent's own transports record them.
+    /// The transport's name; `None` where docent's own transports record the messages.
     pub via: Option<&'static str>,
-    /// Lines of the program's standard error since the last time that it was asked.
+    /// Returns new lines of the program's standard error since the last call.
     pub stderr: Option<Box<dyn FnMut() -> Vec<String> + Send>>,
 }
 
-/// Records about one call.
+/// Audit entries and log lines of one call.
 #[derive(Debug, Default, Serialize)]
 pub struct Traces {
-    /// Its lines of the audit log.
+    /// Its audit entries.
     pub audit: Vec<Value>,
-    /// Lines of docent's log meanwhile.
+    /// Lines of docent's log during the call.
     pub logs: Vec<Value>,
 }
 
-/// A stretch of time, in microseconds since 1970, and the tool, prompt or address that a call was about.
+/// The time span of a call, in microseconds since 1970, with its method and target.
 #[derive(Debug)]
 pub struct Span {
-    /// Its begin.
+    /// Start time.
     pub from: u64,
-    /// Its end.
+    /// End time.
     pub to: u64,
-    /// The method that was called.
+    /// The called method.
     pub method: String,
-    /// What it was about.
+    /// The tool, prompt or resource URI.
     pub target: Option<String>,
 }
 
-/// What the inspector asks docent. An error is a sentence for a person.
+/// What the inspector needs from docent. Errors are messages for the user.
 pub trait Desk: Send + Sync + 'static {
-    /// The servers that the page can choose from, the one to begin with first.
+    /// The servers that the page can choose from, the default first.
     fn targets(&self) -> Vec<Target>;
-    /// Whether docent's own server is inside, and with it health, configuration and the traffic of others.
+    /// Whether the target is docent itself, with health, configuration and other clients' traffic.
     fn is_docent(&self) -> bool;
-    /// Opens the way to a server.
+    /// Connects to a server.
     fn open<'a>(
         &'a self,
         target: &'a Target,
         listener: Arc<dyn Listener>,
     ) -> Running<'a, Result<Opened, String>>;
-    /// How servers and tools do.
+    /// Health of servers and tools.
     fn health(&self) -> Value;
-    /// Every value of the configuration with its origin.
+    /// Every configuration value with its origin.
     fn config(&self) -> Result<Value, String>;
-    /// What `docent doctor` says. May take a while.
+    /// The results of `docent doctor`. May take a while.
     fn doctor(&self) -> Value;
-    /// Approves definitions that are held back, by their tools, just as they were shown; gives their names.
+    /// Approves blocked definitions exactly as shown, by tool name; returns the names.
     fn approve(
         &self,
         server: &str,
         seen: &BTreeMap<String, Map<String, Value>>,
     ) -> Result<Vec<String>, String>;
-    /// Refuses them; gives their names.
+    /// Rejects blocked definitions; returns the tool names.
     fn refuse(&self, server: &str, tools: &[String]) -> Result<Vec<String>, String>;
-    /// What was recorded meanwhile.
+    /// Audit entries and log lines recorded during the span.
     fn traces(&self, span: &Span) -> Traces;
 }
 
-/// What every route shares.
+/// State shared by all routes.
 struct Inside {
     token: Token,
     desk: Arc<dyn Desk>,
@@ -122,7 +122,7 @@ struct Inside {
 
 type State = axum::extract::State<Arc<Inside>>;
 
-/// The routes of the inspector, to be served beside docent's own.
+/// The inspector's routes, to be served next to docent's own.
 pub fn router(token: Token, desk: Arc<dyn Desk>, traffic: Arc<Traffic>) -> Router {
     let inside = Arc::new(Inside { token, desk, traffic });
     let below = Router::new()
@@ -150,12 +150,12 @@ pub fn router(token: Token, desk: Arc<dyn Desk>, traffic: Arc<Traffic>) -> Route
         .with_state(inside)
 }
 
-/// Without a token there is nothing to see. The guard answers first; this is for whoever passes it by mistake.
+/// Rejects a request without a token. The guard rejects it first; this is a second line of defense.
 async fn nobody() -> Response {
     guard::no_token()
 }
 
-/// Relative addresses need the slash.
+/// Relative URLs need the slash.
 async fn slash(request: Request) -> Response {
     Redirect::permanent(&format!("{}/", request.uri().path())).into_response()
 }
@@ -174,7 +174,7 @@ async fn file(Path((_, file)): Path<(String, String)>, headers: HeaderMap) -> Re
 
 fn served(name: &str, policy: &'static str, asked: &HeaderMap) -> Response {
     let Some(asset) = assets::find(name) else {
-        return (StatusCode::NOT_FOUND, "the inspector has no such file\n").into_response();
+        return (StatusCode::NOT_FOUND, "no such file\n").into_response();
     };
     let accepted = asked.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
     let packs = accepted.is_some_and(|ways| ways.contains("gzip"));

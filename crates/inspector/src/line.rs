@@ -1,4 +1,4 @@
-//! The page's own conversation with a server: a socket at one end, a [`Line`] at the other. Messages pass as they are.
+//! The page's connection to a server: a WebSocket at one end, a [`Line`] at the other. Messages pass unchanged.
 
 use crate::{Opened, State, Target};
 use axum::{
@@ -20,15 +20,15 @@ use std::{
 };
 use tokio::sync::{Notify, mpsc};
 
-/// What waits for the page. One that is further behind is cut off.
+/// Messages queued for the page; a page that falls further behind is disconnected.
 const WAITING: usize = 4096;
-/// Messages that wait for the server.
+/// Messages queued for the server.
 const ASKED: usize = 256;
-/// Bytes of one message of the page's.
+/// Maximum bytes of one message from the page.
 const LONGEST: usize = 16 << 20;
-/// How often a program's standard error is looked at.
+/// How often a program's standard error is polled.
 const LOOK: Duration = Duration::from_millis(200);
-/// How long a server may take to come up.
+/// How long a server may take to start.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Deserialize)]
@@ -46,38 +46,38 @@ pub(crate) async fn upgrade(state: State, Query(wish): Query<Wish>, request: Req
     upgrade.max_message_size(LONGEST).on_upgrade(move |socket| run(state, wish, socket))
 }
 
-/// The target that is wished for, if it may be opened.
+/// The requested target, if it may be opened.
 fn choose(targets: Vec<Target>, wish: &Wish) -> Result<Target, String> {
     let mut all = targets.into_iter();
     let chosen = match &wish.target {
         Some(name) => all.find(|target| target.name == *name),
         None => all.next(),
     };
-    let chosen = chosen.ok_or("no such server is configured: choose another")?;
+    let chosen = chosen.ok_or("no such server is configured; choose another one")?;
     if chosen.asks && wish.agreed.is_none() {
-        return Err(format!("starting `{}` has to be agreed to first", chosen.way));
+        return Err(format!("confirm first that `{}` may be started", chosen.way));
     }
     Ok(chosen)
 }
 
 async fn run(state: State, wish: Wish, socket: WebSocket) {
     let (mut sink, mut frames) = socket.split();
-    let (told, mut telling) = mpsc::channel::<Value>(WAITING);
+    let (to_page, mut from_server) = mpsc::channel::<Value>(WAITING);
     let opened = match choose(state.desk.targets(), &wish) {
-        Ok(target) => open(&state, &target, told.clone()).await,
+        Ok(target) => open(&state, &target, to_page.clone()).await,
         Err(why) => Err(why),
     };
     let (bridge, mut stderr) = match opened {
         Ok(opened) => opened,
         Err(why) => {
-            // A page that is gone needs no reason.
+            // The page may already be gone.
             drop(sink.send(text(&json!({"closed": why}))).await);
             drop(sink.close().await);
             return;
         }
     };
     let (asked, asking) = mpsc::channel(ASKED);
-    let sending = tokio::spawn(Arc::clone(&bridge).send_all(asking, told));
+    let sending = tokio::spawn(Arc::clone(&bridge).send_all(asking, to_page));
     let mut looks = tokio::time::interval(LOOK);
     loop {
         let said = tokio::select! {
@@ -85,16 +85,16 @@ async fn run(state: State, wish: Wish, socket: WebSocket) {
                 Some(Ok(Message::Text(frame))) => match serde_json::from_str(&frame) {
                     Ok(message) => match asked.try_send(message) {
                         Ok(()) => continue,
-                        Err(_) => json!({"closed": "the server does not read what it is sent"}),
+                        Err(_) => json!({"closed": "the server does not read its input"}),
                     },
-                    Err(error) => json!({"noise": format!("the page sent what is no JSON: {error}")}),
+                    Err(error) => json!({"noise": format!("the page sent invalid JSON: {error}")}),
                 },
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_))) => continue,
                 Some(Ok(Message::Close(_)) | Err(_)) | None => break,
             },
-            Some(said) = telling.recv() => said,
+            Some(said) = from_server.recv() => said,
             () = bridge.ear.behind.notified() => {
-                json!({"closed": "the page does not keep up with what the server says"})
+                json!({"closed": "the page is too slow for the server's messages"})
             }
             _ = looks.tick() => {
                 let Some(more) = &mut stderr else { continue };
@@ -123,14 +123,14 @@ type Stderr = Option<Box<dyn FnMut() -> Vec<String> + Send>>;
 async fn open(
     state: &State,
     target: &Target,
-    told: mpsc::Sender<Value>,
+    page_sender: mpsc::Sender<Value>,
 ) -> Result<(Arc<Bridge>, Stderr), String> {
     let (behind, line, tap, openings) = Default::default();
-    let ear = Arc::new(Ear { told, behind, line, tap, openings });
+    let ear = Arc::new(Ear { told: page_sender, behind, line, tap, openings });
     let opening = state.desk.open(target, Arc::clone(&ear) as Arc<dyn Listener>);
     let Opened { line, via, stderr } = tokio::time::timeout(PATIENCE, opening)
         .await
-        .map_err(|_| format!("it did not come up within {} s", PATIENCE.as_secs()))??;
+        .map_err(|_| format!("the server did not start within {} s", PATIENCE.as_secs()))??;
     let peer = target.name.clone();
     let tap = via.map(|via| state.traffic.connection(Connection { hop: Hop::Server, peer, via }));
     ear.line.get_or_init(|| Arc::downgrade(&line));
@@ -140,7 +140,7 @@ async fn open(
     Ok((Arc::new(Bridge { line, ear }), stderr))
 }
 
-/// Carries what the page says.
+/// Forwards the page's messages to the server.
 struct Bridge {
     line: Arc<dyn Line>,
     ear: Arc<Ear>,
@@ -150,7 +150,7 @@ impl Bridge {
     async fn send_all(
         self: Arc<Self>,
         mut asking: mpsc::Receiver<Value>,
-        told: mpsc::Sender<Value>,
+        page_sender: mpsc::Sender<Value>,
     ) {
         while let Some(message) = asking.recv().await {
             let id = message.get("id").cloned();
@@ -159,7 +159,7 @@ impl Bridge {
             {
                 self.ear.lost(&id, &failure);
             }
-            if told.is_closed() {
+            if page_sender.is_closed() {
                 return;
             }
         }
@@ -173,7 +173,7 @@ impl Bridge {
                 if let Some(id) = message.pointer("/params/requestId") {
                     self.line.abandon(id);
                 }
-                // Where closing the stream cancels, there is nothing to say.
+                // Where closing the stream cancels, no message is needed.
                 if self.ear.is_stateless() && self.line.cancels_by_closing() {
                     return Ok(());
                 }
@@ -187,31 +187,31 @@ impl Bridge {
     }
 }
 
-/// The revision that has no sessions.
+/// The revision without sessions.
 const STATELESS: &str = "2026-07-28";
 
-/// Hears the server.
+/// Receives the server's messages and events.
 struct Ear {
     told: mpsc::Sender<Value>,
-    /// The page is too far behind.
+    /// Signals that the page is too far behind.
     behind: Notify,
-    /// Set once the line is open; the server may speak before.
+    /// Set once the connection is open; the server may send messages before.
     line: OnceLock<Weak<dyn Line>>,
     tap: OnceLock<Tap>,
     openings: Mutex<Openings>,
 }
 
-/// Which answers say how the server is spoken to.
+/// Pending handshakes, whose responses determine the protocol revision.
 #[derive(Default)]
 struct Openings {
-    /// Requests by the text of their id, and whether they are of the revision without sessions.
+    /// Requests by the text of their id, and whether they use the revision without sessions.
     asked: HashSet<(String, bool)>,
     stateless: bool,
 }
 
 impl Ear {
     fn tell(&self, said: Value) {
-        // What is left out can't be made up for.
+        // A dropped message cannot be recovered, so the page is disconnected.
         if self.told.try_send(said).is_err() {
             self.behind.notify_one();
         }
@@ -229,7 +229,7 @@ impl Ear {
         self.openings().stateless
     }
 
-    /// The revision that an answer settles, if it does.
+    /// The revision that a response determines, if any.
     fn settled(&self, message: &Value) -> Option<String> {
         let (id, result) = (message.get("id")?.to_string(), message.get("result")?);
         let mut openings = self.openings();
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_is_opened_by_agreement_alone() {
+    fn a_target_that_needs_confirmation_is_opened_only_with_it() {
         let all = || vec![target("first", false), target("second", true)];
         let wish = |name: Option<&str>, agreed: bool| Wish {
             target: name.map(str::to_owned),
@@ -307,10 +307,10 @@ mod tests {
     }
 
     #[test]
-    fn answers_settle_how_a_server_is_spoken_to() {
-        let (told, _telling) = mpsc::channel(1);
+    fn responses_determine_the_revision() {
+        let (page_sender, _receiver) = mpsc::channel(1);
         let (behind, line, tap, openings) = Default::default();
-        let ear = Ear { told, behind, line, tap, openings };
+        let ear = Ear { told: page_sender, behind, line, tap, openings };
         ear.opens(&json!(1), "initialize");
         ear.opens(&json!("1"), "server/discover");
         let initialized = json!({"id": 1, "result": {"protocolVersion": "2024-11-05"}});

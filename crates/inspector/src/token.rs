@@ -1,4 +1,4 @@
-//! The token of one launch: whoever has it is the person who started docent.
+//! The token of one launch: it proves that its holder started docent.
 
 use std::fmt::{self, Write as _};
 use subtle::ConstantTimeEq as _;
@@ -8,7 +8,7 @@ use subtle::ConstantTimeEq as _;
 pub struct Token(String);
 
 impl Token {
-    /// A new one. Fails where the system has no randomness.
+    /// Creates a new token. Fails if the system has no randomness.
     pub fn new() -> Result<Self, getrandom::Error> {
         let mut random = [0_u8; 32];
         getrandom::fill(&mut random)?;
@@ -20,12 +20,12 @@ impl Token {
         Ok(Self(text))
     }
 
-    /// As it stands in an address.
+    /// The token as it appears in a URL.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether this is it, in a time that tells nothing about it.
+    /// Whether the text is this token, compared in constant time.
     pub(crate) fn is(&self, offered: &str) -> bool {
         bool::from(self.0.as_bytes().ct_eq(offered.as_bytes()))
     }
@@ -33,7 +33,7 @@ impl Token {
 
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Told to nobody, logs included.
+        // Never printed, not even in logs.
         f.write_str("Token(…)")
     }
 }
