@@ -59,7 +59,7 @@ impl Report {
         self.0.iter().any(|finding| finding.mark == Mark::Fail)
     }
 
-    /// For people.
+    /// Formats the report as text.
     pub fn text(&self, colours: bool) -> String {
         let width = self.0.iter().map(|finding| finding.check.len()).max().unwrap_or(0);
         let mut text = String::new();
@@ -71,14 +71,14 @@ impl Report {
             };
             let word =
                 if colours { format!("\u{1b}[{colour}m{word}\u{1b}[0m") } else { word.into() };
-            // Further lines start under the first one.
+            // Indent further lines to the first one.
             let detail = detail.replace('\n', &format!("\n{:1$}", "", width + 8));
             writeln!(text, "{word}  {check:width$}  {detail}").unwrap_or_default();
         }
         text
     }
 
-    /// For programs.
+    /// Converts the report to JSON.
     pub fn json(&self) -> Value {
         let findings = self.0.iter().map(|Finding { check, mark, detail }| {
             let mark = match mark {
@@ -92,7 +92,7 @@ impl Report {
     }
 }
 
-/// Looks at everything.
+/// Runs every check.
 pub fn examine(inputs: &Inputs) -> Report {
     let mut report = Report::default();
     report.add("version", Mark::Ok, format!("docent {}", env!("CARGO_PKG_VERSION")));
@@ -121,7 +121,7 @@ pub fn examine(inputs: &Inputs) -> Report {
                 report.add(
                     "file",
                     Mark::Warn,
-                    format!("{} is read: change it, or move it away", file.display()),
+                    format!("{} is read: fix it, or move it away", file.display()),
                 );
             }
         }
@@ -129,12 +129,12 @@ pub fn examine(inputs: &Inputs) -> Report {
     report
 }
 
-/// A number of things, as people say it.
+/// Returns a count with its noun.
 fn counted(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
-/// One sentence about one name, another about several; `%s` stands for them.
+/// Picks the singular or plural sentence, and puts the names in place of `%s`.
 fn words(names: &[&str], one: &str, several: &str) -> String {
     let sentence = if names.len() == 1 { one } else { several };
     sentence.replace("%s", &names.join(", "))
@@ -149,7 +149,7 @@ fn platform() -> String {
 fn files(config: &Config, report: &mut Report) {
     let files: Vec<String> = config.files().iter().map(|file| file.display().to_string()).collect();
     let detail = match files.as_slice() {
-        [] => "no file; defaults, environment and flags are in force".to_owned(),
+        [] => "no file; using defaults, environment and flags".to_owned(),
         files => format!("read {}", files.join(", then ")),
     };
     report.add("configuration", Mark::Ok, detail);
@@ -176,9 +176,9 @@ fn state(config: &Config, inputs: &Inputs, report: &mut Report) {
     };
     let place = state.path().display();
     if state.in_root() {
-        report.add("state", Mark::Ok, format!("{place} can be written to"));
+        report.add("state", Mark::Ok, format!("{place} is writable"));
     } else {
-        let read_only = || format!("the root is read-only; state is kept in {place}");
+        let read_only = || format!("the root is read-only; using {place}");
         let detail = state.unfit().map_or_else(read_only, str::to_owned);
         report.add("state", Mark::Warn, detail);
     }
@@ -189,37 +189,37 @@ fn state(config: &Config, inputs: &Inputs, report: &mut Report) {
         let writers = crate::sandbox::writers(&file, config, inputs.home.as_deref());
         if !writers.is_empty() {
             let detail = format!(
-                "{} may write to it too: set audit.file to a place outside the roots, such as ~/.local/state/docent/audit.jsonl",
+                "{} can write to it too: set audit.file to a path outside the roots, such as ~/.local/state/docent/audit.jsonl",
                 words(&writers, "the server %s", "the servers %s")
             );
             report.add("audit", Mark::Warn, detail);
         }
     } else {
-        report.add("audit", Mark::Warn, "off: calls leave no record (audit.enabled)");
+        report.add("audit", Mark::Warn, "off: calls are not recorded (audit.enabled)");
     }
     if let Some(file) = &config.server.logging.file {
         writable("log file", file, "server.logging.file", report);
     }
 }
 
-/// How the record is kept.
+/// Describes the audit settings.
 fn kept(config: &Config) -> String {
     let settings = &config.audit.settings;
     let full = match settings.on_full {
         OnFull::Refuse => "a call that can't be recorded is refused",
-        OnFull::Drop => "a call that can't be recorded goes on and is counted",
+        OnFull::Drop => "a call that can't be recorded continues and is counted",
     };
-    let sync = if settings.sync { "is" } else { "need not be" };
+    let sync = if settings.sync { "before" } else { "after" };
     let key = match &settings.key {
-        Some(_) => "the chain has a key",
-        None => "the chain has no key, so that whoever writes to the file can forge it",
+        Some(_) => "the hash chain has a key",
+        None => "the hash chain has no key: anyone who can write the file can forge it",
     };
     format!(
-        "{full} (audit.on_full); a line {sync} on the disk before its answer goes (audit.sync); {key} (audit.key_file)"
+        "{full} (audit.on_full); synced to disk {sync} the answer (audit.sync); {key} (audit.key_file)"
     )
 }
 
-/// Tries to open for appending; a file made by the attempt is removed again.
+/// Tries to open a file for appending; removes it again if the attempt created it.
 fn writable(check: &'static str, file: &Path, key: &str, report: &mut Report) {
     let existed = file.exists();
     let folder = Folder::resolve(file.parent().unwrap_or(Path::new(".")));
@@ -228,13 +228,13 @@ fn writable(check: &'static str, file: &Path, key: &str, report: &mut Report) {
     match opened {
         Ok(_) => {
             if !existed {
-                // Left behind, it would only be an empty file.
+                // Failing to remove it only leaves an empty file.
                 folder.remove(name).unwrap_or_default();
             }
-            report.add(check, Mark::Ok, format!("{} can be written to", file.display()));
+            report.add(check, Mark::Ok, format!("{} is writable", file.display()));
         }
         Err(error) => {
-            let detail = format!("can't write to {}: {error} (set {key})", file.display());
+            let detail = format!("cannot write to {}: {error} (set {key})", file.display());
             report.add(check, Mark::Fail, detail);
         }
     }
@@ -244,21 +244,21 @@ fn listener(server: &Server, report: &mut Report) {
     let listens = !server_is_on_pipes(server);
     let place = format!("{}:{}", server.host, server.port);
     let host = server.host.trim_start_matches('[').trim_end_matches(']');
-    let unused = if listens { "" } else { " (not used: the transport is stdio alone)" };
+    let unused = if listens { "" } else { " (not used: stdio is the only transport)" };
     match TcpListener::bind((host, server.port)) {
         Ok(_) => report.add("port", Mark::Ok, format!("{place} is free{unused}")),
         Err(error) => {
             let mark = if listens { Mark::Fail } else { Mark::Warn };
             let what = match error.kind() {
-                io::ErrorKind::AddrInUse => "is taken; choose another with --port".to_owned(),
-                _ => format!("can't be bound: {error}"),
+                io::ErrorKind::AddrInUse => "is in use; choose another with --port".to_owned(),
+                _ => format!("cannot be bound: {error}"),
             };
             report.add("port", mark, format!("{place} {what}{unused}"));
         }
     }
 }
 
-/// Whether nothing is listened to.
+/// Whether stdio is the only transport.
 fn server_is_on_pipes(server: &Server) -> bool {
     server.transports.iter().all(|way| *way == Transport::Stdio)
 }
@@ -273,19 +273,19 @@ fn safety(config: &Config, report: &mut Report) {
             let issuers = config.server.oauth.iter().flat_map(|oauth| &oauth.issuers);
             let issuers = issuers.map(|issuer| issuer.issuer.as_str());
             let names: Vec<&str> = keys.chain(certified).chain(issuers).collect();
-            report.add("auth", Mark::Ok, format!("required; known are {}", names.join(", ")));
+            report.add("auth", Mark::Ok, format!("required; accepted: {}", names.join(", ")));
         }
         Ok(()) if server_is_on_pipes(&config.server) => {
-            report.add("auth", Mark::Ok, "not required; stdio alone is served");
+            report.add("auth", Mark::Ok, "not required; stdio is the only transport");
         }
         Ok(()) if config.server.binds_loopback() => {
             report.add(
                 "auth",
                 Mark::Ok,
-                format!("not required; {host} is reached from this machine only"),
+                format!("not required; {host} is reachable from this machine only"),
             );
         }
-        // Nothing else is left that may be served.
+        // `check_serving` rejects everything else.
         Ok(()) => {
             let detail =
                 format!("not required, and {host} is open to the network (server.allow_open)");
@@ -294,14 +294,14 @@ fn safety(config: &Config, report: &mut Report) {
     }
     for key in auth.keys.iter().filter(|key| key.token.expose().len() < 16) {
         let detail =
-            format!("the key {:?} is shorter than 16 characters and can be guessed", key.name);
+            format!("the key {:?} is shorter than 16 characters and easy to guess", key.name);
         report.add("auth", Mark::Warn, detail);
     }
     if config.server.cors.enabled && config.server.cors.origins.iter().any(|origin| origin == "*") {
         report.add(
             "origins",
             Mark::Warn,
-            "every web page may call this server (server.cors.origins is *)",
+            "any web page may call this server (server.cors.origins is *)",
         );
     }
 }
@@ -311,10 +311,10 @@ fn limits(config: &Config, report: &mut Report) {
     let rate = config.server.rate_limit.map_or("no rate limit".to_owned(), |rate| {
         let (requests, window) = (rate.requests, rate.window.as_millis());
         let stdio = if rate.holds_on_stdio { "" } else { " on the network" };
-        format!("{requests} requests in {window} ms{stdio}")
+        format!("{requests} requests per {window} ms{stdio}")
     });
     let detail = format!(
-        "{} bytes a message, {} bytes a page, {} ms a call, {rate}, {} calls in flight, {} sessions, {} streams",
+        "{} bytes per message, {} bytes per page, {} ms per call, {rate}, {} calls in flight, {} sessions, {} streams",
         limits.message_bytes,
         limits.page_bytes,
         limits.tool_timeout.as_millis(),
@@ -325,35 +325,35 @@ fn limits(config: &Config, report: &mut Report) {
     report.add("limits", Mark::Ok, detail);
     let own: Vec<String> = limits.tools.iter().map(|(name, own)| bounds(name, own)).collect();
     if !own.is_empty() {
-        report.add("limits", Mark::Ok, format!("by tool: {}", own.join("; ")));
+        report.add("limits", Mark::Ok, format!("per tool: {}", own.join("; ")));
     }
 }
 
-/// What bounds one tool.
+/// Describes the limits of one tool.
 fn bounds(name: &str, own: &ToolLimits) -> String {
-    let rate = own.rate_per_minute.map(|rate| format!("{rate} a minute for each client"));
-    let timeout = own.timeout.map(|timeout| format!("{} ms a call", timeout.as_millis()));
+    let rate = own.rate_per_minute.map(|rate| format!("{rate} calls per minute per client"));
+    let timeout = own.timeout.map(|timeout| format!("{} ms per call", timeout.as_millis()));
     let both: Vec<String> = rate.into_iter().chain(timeout).collect();
     format!("{name} {}", both.join(", "))
 }
 
-/// What the policy lets docent do.
+/// Reports what the policy allows docent to do.
 fn policy(config: &Config, report: &mut Report) {
     let policy = &config.policy;
     let network = match policy.network.hosts.len() {
         0 => format!(
-            "off: the policy names no host; to allow one, add it to policy.network.hosts in {}",
+            "off (no hosts allowed); to allow one, add it to policy.network.hosts in {}",
             policy.network.setting
         ),
-        1 => "1 rule names what docent's own tools may reach".to_owned(),
-        count => format!("{count} rules name what docent's own tools may reach"),
+        1 => "1 host rule for docent's own tools".to_owned(),
+        count => format!("{count} host rules for docent's own tools"),
     };
     report.add("network", Mark::Ok, network);
     report.add("files", Mark::Ok, denied(config));
     let rules = counted(policy.tools.rules.len(), "rule");
-    report.add("policy", Mark::Ok, format!("{rules} on top of the scopes of keys"));
+    report.add("policy", Mark::Ok, format!("{rules} in addition to the scopes of keys"));
     let (mark, detail) = match (policy.redaction.secrets, policy.redaction.hidden) {
-        (true, true) => (Mark::Ok, "secrets are taken out of results, hidden characters shown"),
+        (true, true) => (Mark::Ok, "results have secrets masked and hidden characters visible"),
         (true, false) => {
             (Mark::Warn, "hidden characters reach the model (policy.redaction.hidden)")
         }
@@ -363,7 +363,7 @@ fn policy(config: &Config, report: &mut Report) {
     report.add("redaction", mark, detail);
 }
 
-/// Certificates and issuers, made ready as serving would.
+/// Checks certificates and issuers as serving would.
 fn doors(config: &Config, report: &mut Report) {
     match (strangers::tls(config), &config.server.tls) {
         (Ok(Some(loaded)), Some(tls)) => {
@@ -374,7 +374,7 @@ fn doors(config: &Config, report: &mut Report) {
             }
         }
         (Ok(_), _) => {
-            let detail = "none; put a proxy that encrypts before a listener beyond this machine";
+            let detail = "off; use a TLS proxy if the listener is reachable from other machines";
             report.add("tls", Mark::Ok, detail);
         }
         (Err(error), _) => report.add("tls", Mark::Fail, format!("{error:#}")),
@@ -384,7 +384,7 @@ fn doors(config: &Config, report: &mut Report) {
     }
 }
 
-/// What is not served inside the roots.
+/// Describes the files inside the roots that are not served.
 fn denied(config: &Config) -> String {
     let shown = config.show_json();
     let patterns = |key: &str| -> Vec<String> {
@@ -394,17 +394,17 @@ fn denied(config: &Config) -> String {
     let own = match patterns("policy.filesystem.deny").as_slice() {
         [] => String::new(),
         own => format!(
-            ", and {} of policy.filesystem.deny: {}",
+            ", and {} from policy.filesystem.deny: {}",
             counted(own.len(), "pattern"),
             own.join(", ")
         ),
     };
     let lifted = match patterns("policy.filesystem.allow").as_slice() {
         [] => String::new(),
-        lifted => format!("; served all the same: {}", lifted.join(", ")),
+        lifted => format!("; allowed nevertheless: {}", lifted.join(", ")),
     };
     format!(
-        "denied are names of secrets (.env*, private keys, files and folders of credentials){own}{lifted}"
+        "not served: files that usually hold secrets (.env*, private keys, credentials){own}{lifted}"
     )
 }
 
@@ -419,16 +419,16 @@ fn telemetry(config: &Config, report: &mut Report) {
     match reached {
         Ok(_) => report.add("telemetry", Mark::Ok, format!("{endpoint} is listening")),
         Err(error) => {
-            report.add("telemetry", Mark::Warn, format!("{endpoint} can't be reached: {error}"));
+            report.add("telemetry", Mark::Warn, format!("cannot reach {endpoint}: {error}"));
         }
     }
 }
 
-/// What the kernel offers, what holds while docent serves, and what strict would refuse.
+/// Reports what the kernel offers, which controls are active while serving, and whether strict mode would start.
 fn sandbox(config: &Config, offered: &Offered, report: &mut Report) {
     let kernel = match offered.landlock {
-        0 => "the kernel offers no Landlock".to_owned(),
-        abi => format!("the kernel offers Landlock, ABI {abi}"),
+        0 => "no Landlock in this kernel".to_owned(),
+        abi => format!("Landlock ABI {abi}"),
     };
     let seccomp = if offered.seccomp { "seccomp" } else { "no seccomp" };
     let wrap = offered.bubblewrap.as_ref();
@@ -439,10 +439,10 @@ fn sandbox(config: &Config, offered: &Offered, report: &mut Report) {
         Ok(planned) => {
             for Control { name, state, detail } in planned.controls {
                 let (mark, state) = match state {
-                    State::InForce => (Mark::Ok, "in force"),
-                    State::NotOffered => (Mark::Warn, "not offered"),
-                    // It is the control that is off, and not what it would hold back.
-                    State::Off => (Mark::Warn, "not held back"),
+                    State::InForce => (Mark::Ok, "active"),
+                    State::NotOffered => (Mark::Warn, "not available"),
+                    // The control is off, not what it would restrict.
+                    State::Off => (Mark::Warn, "not restricted"),
                 };
                 let detail = format!("{name}: {state} while serving ({mode}); {detail}");
                 report.add("sandbox", mark, detail);
@@ -453,8 +453,8 @@ fn sandbox(config: &Config, offered: &Offered, report: &mut Report) {
     if mode != Mode::Strict {
         let strict = docent_sandbox::plan(&confinement, Mode::Strict, offered);
         let detail = match strict {
-            Ok(_) => "strict would start here".to_owned(),
-            Err(error) => format!("strict would refuse to start: {error}"),
+            Ok(_) => "strict mode would start here".to_owned(),
+            Err(error) => format!("strict mode would refuse to start: {error}"),
         };
         report.add("sandbox", Mark::Ok, detail);
     }
@@ -464,10 +464,10 @@ fn sandbox(config: &Config, offered: &Offered, report: &mut Report) {
     }
 }
 
-/// Whether programs start in bubblewrap. One that is installed may not have what it needs: some systems give users no
-/// namespaces of their own.
+/// Checks whether programs start in bubblewrap. It may be installed and still not work: some systems don't allow
+/// unprivileged user namespaces.
 fn bubblewrap(config: &Config, mode: Mode) -> (Mark, String) {
-    // The one program that is surely here.
+    // The one program that is certainly installed.
     let launch = std::env::current_exe().map(|docent| {
         let launch = Launch::new(docent, ["--version"], crate::sandbox::of_a_program(config), mode);
         Launch { bubblewrap: true, ..launch }
@@ -482,12 +482,12 @@ fn bubblewrap(config: &Config, mode: Mode) -> (Mark, String) {
     }
     match ready.command.stdin(Stdio::null()).output() {
         Ok(ran) if ran.status.success() => {
-            (Mark::Ok, "in force around other programs; one was started in it".to_owned())
+            (Mark::Ok, "active for other programs; a test program started in it".to_owned())
         }
         Ok(ran) => {
             let words = String::from_utf8_lossy(&ran.stderr);
-            (Mark::Fail, format!("no program starts in it: {}", words.trim()))
+            (Mark::Fail, format!("programs don't start in it: {}", words.trim()))
         }
-        Err(error) => (Mark::Fail, format!("it can't be started: {error}")),
+        Err(error) => (Mark::Fail, format!("cannot start it: {error}")),
     }
 }

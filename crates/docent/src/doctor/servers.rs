@@ -1,4 +1,4 @@
-//! What holds servers behind docent, and what they may do all the same.
+//! Checks the sandboxes of downstream servers, and what the servers can still do.
 
 use super::{Mark, Report, words};
 use crate::{
@@ -12,7 +12,7 @@ use docent_sandbox::{Confinement, Mode, Offered, Ports};
 use docent_screen::one_line;
 use std::path::Path;
 
-/// A line for each server, and what all of them together may reach and change.
+/// Adds a line per server, and what all servers together can reach and change.
 pub(super) fn examine(config: &Config, inputs: &Inputs, offered: &Offered, report: &mut Report) {
     for entry in &config.servers {
         let (mark, detail) = server(config, entry, offered);
@@ -20,7 +20,7 @@ pub(super) fn examine(config: &Config, inputs: &Inputs, offered: &Offered, repor
     }
     for name in doubted(config) {
         let detail = format!(
-            "{name}: what was approved of it can't be read, and its tools are held back: see them with docent servers test {name}, and approve them with docent servers approve {name}"
+            "{name}: the approval file is unreadable, and its tools are held back: list them with docent servers test {name}, and approve them with docent servers approve {name}"
         );
         report.add("server", Mark::Warn, detail);
     }
@@ -40,14 +40,14 @@ pub(super) fn examine(config: &Config, inputs: &Inputs, offered: &Offered, repor
         [] => String::new(),
         some => format!(" but {}", some.join(", ")),
     };
-    let detail = format!("{allowed}{denied} may be started as a server (policy.downstream)");
+    let detail = format!("{allowed}{denied} can be started as a server (policy.downstream)");
     report.add("programs", Mark::Ok, detail);
     for exposed in sandbox::exposed(config, inputs) {
         report.add("configuration", Mark::Warn, exposed.to_string());
     }
 }
 
-/// Servers of which nobody knows what was approved.
+/// Returns servers whose approval file is unreadable.
 fn doubted(config: &Config) -> impl Iterator<Item = &str> {
     let memory = servers::memory(config);
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
@@ -55,7 +55,7 @@ fn doubted(config: &Config) -> impl Iterator<Item = &str> {
     names.filter(move |name| memory.kept(name).is_some_and(|known| known.doubted))
 }
 
-/// Tools that no client is offered, because they wait for approval or can't be used.
+/// Describes tools that are hidden from clients because they need approval or are unusable.
 fn kept_from_clients(config: &Config) -> Vec<String> {
     let memory = servers::memory(config);
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
@@ -66,7 +66,7 @@ fn kept_from_clients(config: &Config) -> Vec<String> {
         let held: Vec<_> = known.undecided().map(|(tool, ..)| one_line(tool)).collect();
         if !held.is_empty() {
             all.push(format!(
-                "{name}: held back: {}; look at them and approve with docent servers approve {name}",
+                "{name}: held back: {}; review and approve with docent servers approve {name}",
                 held.join(", ")
             ));
         }
@@ -77,7 +77,7 @@ fn kept_from_clients(config: &Config) -> Vec<String> {
     all
 }
 
-/// Programs that may be started, with what they are held to. A server that is on the network already is none.
+/// Returns the servers that are programs, with their sandboxes. Servers on the network have none.
 fn held(config: &Config) -> impl Iterator<Item = (&ServerEntry, Option<&Path>, Confinement, Mode)> {
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
     let places = sandbox::changeable(config, &[]);
@@ -90,7 +90,7 @@ fn held(config: &Config) -> impl Iterator<Item = (&ServerEntry, Option<&Path>, C
     })
 }
 
-/// What is said of sandboxes in vain.
+/// Describes sandbox settings that have no effect.
 fn left_out(config: &Config) -> Vec<String> {
     let held = held(config).filter(|(_, _, _, mode)| *mode != Mode::Off);
     let mut all: Vec<String> = held
@@ -103,7 +103,7 @@ fn left_out(config: &Config) -> Vec<String> {
     all
 }
 
-/// Which programs may use the network, and how far.
+/// Reports which programs may use the network, and on which ports.
 fn network(config: &Config, report: &mut Report) {
     let (mut wholly, mut by_port) = (Vec::new(), Vec::new());
     for (entry, _, confined, mode) in held(config) {
@@ -117,24 +117,24 @@ fn network(config: &Config, report: &mut Report) {
     }
     if !wholly.is_empty() {
         let detail = format!(
-            "{} the network, whatever hosts are named: `sandbox = {{ network = false }}` in an entry closes it",
-            words(&wholly, "the server %s has", "the servers %s have")
+            "{} the whole network, not only allowed hosts: set `sandbox = {{ network = false }}` in an entry to block it",
+            words(&wholly, "the server %s can use", "the servers %s can use")
         );
         report.add("network", Mark::Ok, detail);
     }
     if !by_port.is_empty() {
         let detail = format!(
-            "{} every host, on the ports of policy.network alone: the kernel knows no hosts",
-            words(&by_port, "the server %s reaches", "the servers %s reach")
+            "{} any host, but only on the ports of policy.network: the kernel filters by port, not by host",
+            words(&by_port, "the server %s can reach", "the servers %s can reach")
         );
         report.add("network", Mark::Ok, detail);
     }
 }
 
-/// How one is held, what that leaves it, and what strict would close.
+/// Describes a server's sandbox, what it can still do, and what strict would block.
 fn server(config: &Config, entry: &ServerEntry, offered: &Offered) -> (Mark, String) {
     if entry.of_a_project {
-        let why = "a project's own file names it, which may be somebody else's: it is not started";
+        let why = "not started: set by a project file, which could come from an untrusted repo";
         return (Mark::Warn, why.to_owned());
     }
     if entry.server.disabled {
@@ -143,15 +143,15 @@ fn server(config: &Config, entry: &ServerEntry, offered: &Offered) -> (Mark, Str
     let cwd = match &entry.server.way {
         Way::Program { cwd, .. } => cwd.as_deref().map(Path::new),
         Way::Remote { url, .. } => {
-            // The rest of an address may hold a key.
+            // The rest of an address may contain a key.
             let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
             let host = host.unwrap_or_else(|| "an address".to_owned());
-            return (Mark::Ok, format!("at {host}, where docent's sandbox does not reach"));
+            return (Mark::Ok, format!("at {host}, outside docent's sandbox"));
         }
     };
     let level = sandbox::level(config, &entry.extra);
     if level == Level::Off {
-        let what = "off: it reads credentials and writes wherever you may; write `sandbox = \"guarded\"` in its entry";
+        let what = "no sandbox: it can read credentials and write wherever you can; set `sandbox = \"guarded\"` in its entry";
         return (Mark::Warn, what.to_owned());
     }
     let places = sandbox::changeable(config, &[]);
@@ -159,15 +159,15 @@ fn server(config: &Config, entry: &ServerEntry, offered: &Offered) -> (Mark, Str
         sandbox::of_a_server(config, &entry.extra, cwd, &Open::default(), &places);
     if mode == Mode::Off {
         let what =
-            "off, because policy.sandbox.mode is: it reads credentials and writes wherever you may";
+            "no sandbox (policy.sandbox.mode is off): it can read credentials and write wherever you can";
         return (Mark::Warn, what.to_owned());
     }
     let (mark, holds) = match docent_sandbox::plan(&confined, mode, offered) {
         Ok(planned) => {
             let missing: Vec<&str> = planned.missing().map(|control| control.name).collect();
             match missing.as_slice() {
-                [] => (Mark::Ok, "in force around it is all that is asked for".to_owned()),
-                some => (Mark::Warn, format!("not offered here: {}", some.join(", "))),
+                [] => (Mark::Ok, "all controls active".to_owned()),
+                some => (Mark::Warn, format!("not available here: {}", some.join(", "))),
             }
         }
         Err(error) => (Mark::Fail, format!("it would not start: {error}")),
@@ -190,7 +190,7 @@ fn server(config: &Config, entry: &ServerEntry, offered: &Offered) -> (Mark, Str
             let named = if named.is_empty() { String::new() } else { format!(" and to {named}") };
             format!(
                 "guarded; {holds}; it reads all but credentials, writes to the roots, temporary folders and caches{named}, \
-                 and {network}; strict would leave it the roots to read, and of the network the ports that the policy names"
+                 and {network}; strict would allow only reading the roots, and the network ports in the policy"
             )
         }
     };

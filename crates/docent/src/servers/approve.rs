@@ -1,4 +1,4 @@
-//! `docent servers approve`: what a definition was and what it is, shown before it is approved.
+//! `docent servers approve`: shows how a tool's definition has changed, and approves it.
 
 use super::{
     command::{ApproveFlags, entry},
@@ -17,17 +17,17 @@ use std::{
     time::Duration,
 };
 
-/// Lines around a change.
+/// Lines of context around a change.
 const AROUND: usize = 3;
-/// How long lines are matched: past that, more of them are shown as changed than need be.
+/// The time limit of the diff: after that, more lines than necessary appear as changed.
 const COMPARING: Duration = Duration::from_secs(2);
 
-/// What became of what is held back.
+/// The outcome of an approval.
 #[derive(Debug)]
 struct Decided {
-    /// The definitions, as they were shown.
+    /// The definitions as shown.
     shown: String,
-    /// How it went.
+    /// The result in words.
     told: String,
     /// The tools whose definitions are approved.
     approved: Vec<String>,
@@ -37,15 +37,15 @@ pub(super) fn approve(flags: &ApproveFlags) -> anyhow::Result<Printed> {
     let ApproveFlags { name, tools, yes, common } = flags;
     let config = cli::load(&common.inputs()?)?;
     entry(&config, name)?;
-    // Where nobody sees the question, or nobody can answer it, naming the server has to do.
+    // If no one can see or answer the question, naming the server counts as approval.
     let asks = !yes && io::stdin().is_terminal() && io::stderr().is_terminal();
     let agrees = |shown: &str| if asks { agreed(shown) } else { Ok(true) };
-    let Decided { shown, told, approved } = decide(&memory(&config), name, tools, agrees)?;
-    let text = if asks { told } else { shown + &told };
+    let Decided { shown, told: message, approved } = decide(&memory(&config), name, tools, agrees)?;
+    let text = if asks { message } else { shown + &message };
     Ok(common.printed(text, &json!({"server": name, "approved": approved})))
 }
 
-/// Shows what is held back of a server, all or those named, and approves just that where `agrees` says so.
+/// Shows the held-back tools of a server, all or those named, and approves exactly these if `agrees` returns true.
 fn decide(
     memory: &Memory,
     name: &str,
@@ -59,37 +59,38 @@ fn decide(
         shown.push_str(&difference(tool, before, now));
         seen.insert(tool.to_owned(), now.clone());
     }
-    let nothing = |told: String| Decided { shown: String::new(), told, approved: Vec::new() };
+    let nothing =
+        |message| Decided { shown: String::new(), told: message, approved: Vec::new() };
     if seen.is_empty() && known.doubted && known.held_back.is_empty() {
         return Ok(nothing(format!(
-            "What was approved of `{name}` can't be read, and what it offers is not known: see that with docent servers test {name}, and approve it then.\n"
+            "The approval file of `{name}` is unreadable, and its tools are not known: run docent servers test {name}, then approve.\n"
         )));
     }
     if seen.is_empty() {
-        return Ok(nothing(format!("Nothing of `{name}` is held back.\n")));
+        return Ok(nothing(format!("No tools of `{name}` are held back.\n")));
     }
     if !agrees(&shown)? {
-        return Ok(nothing(format!("Nothing of `{name}` is approved.\n")));
+        return Ok(nothing(format!("Nothing approved for `{name}`.\n")));
     }
     let approved = memory.approve_seen(name, &seen)?;
     if approved.is_empty() {
         bail!(
-            "what is held back of `{name}` is not what was shown any more, and nothing is approved: look again with docent servers approve {name}"
+            "nothing approved: the tools of `{name}` have changed since they were shown; run docent servers approve {name} again"
         );
     }
     let names: Vec<_> = approved.iter().map(|tool| one_line(tool)).collect();
-    let told = format!(
-        "Approved: {}. A docent that runs learns of it with the next call or list.\n",
+    let message = format!(
+        "Approved: {}. A running docent applies this with the next call or list.\n",
         names.join(", ")
     );
-    Ok(Decided { shown, told, approved })
+    Ok(Decided { shown, told: message, approved })
 }
 
-/// What changes in a definition, as a unified diff with nothing hidden in it.
+/// Returns the change of a definition as a unified diff, with hidden characters made visible.
 fn difference(tool: &str, before: Option<&Object>, now: &Object) -> String {
     let text = |fields: &Object| {
         let mut value = Value::Object(fields.clone());
-        // The order of fields means nothing, and would make much of the rest look changed.
+        // The order of fields is irrelevant, and would make much of the rest appear changed.
         value.sort_all_objects();
         format!("{value:#}\n")
     };
@@ -97,9 +98,9 @@ fn difference(tool: &str, before: Option<&Object>, now: &Object) -> String {
     let diff = TextDiff::configure().timeout(COMPARING).diff_lines(old, new);
     let tool = one_line(tool);
     let was = if before.is_some() { "as approved" } else { "never approved" };
-    let (was, is) = (format!("{tool}, {was}"), format!("{tool}, as it is now"));
-    let told = diff.unified_diff().context_radius(AROUND).header(&was, &is).to_string();
-    visible(&told).into_owned()
+    let (was, is) = (format!("{tool}, {was}"), format!("{tool}, current"));
+    let text = diff.unified_diff().context_radius(AROUND).header(&was, &is).to_string();
+    visible(&text).into_owned()
 }
 
 /// Shows the change and asks.
@@ -137,7 +138,7 @@ mod tests {
             Ok(true)
         };
         let error = decide(&memory, "s", &[], meanwhile).unwrap_err().to_string();
-        assert!(error.contains("is not what was shown any more"), "{error}");
+        assert!(error.contains("have changed since they were shown"), "{error}");
         let refused = decide(&memory, "s", &[], |_| Ok(false)).unwrap();
         assert_eq!(refused.approved, [""; 0]);
         assert_eq!(memory.kept("s"), Some(held("three")));
@@ -152,12 +153,12 @@ mod tests {
         let now = of(&json!({"inputSchema": {}, "name": "a", "description": "Adds.\u{202e}"}));
         assert_eq!(
             difference("a\n+b", Some(&before), &now),
-            "--- a\\n+b, as approved\n+++ a\\n+b, as it is now\n@@ -1,5 +1,5 @@\n {\n\
+            "--- a\\n+b, as approved\n+++ a\\n+b, current\n@@ -1,5 +1,5 @@\n {\n\
              -  \"description\": \"Adds.\",\n+  \"description\": \"Adds.<U+202E>\",\n\
              \u{20}  \"inputSchema\": {},\n   \"name\": \"a\"\n }\n"
         );
         let new = difference("a", None, &now);
-        assert!(new.starts_with("--- a, never approved\n+++ a, as it is now\n"), "{new}");
+        assert!(new.starts_with("--- a, never approved\n+++ a, current\n"), "{new}");
         assert!(new.contains("+  \"name\": \"a\"\n"), "{new}");
     }
 }

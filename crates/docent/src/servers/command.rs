@@ -1,4 +1,4 @@
-//! `docent servers`: listed, added, removed, taken over from other clients, tried, approved, signed in at.
+//! `docent servers`: lists, adds, removes, imports, tests and approves other MCP servers, and signs in at them.
 
 use super::{Dial, approve, edits, import, memory, trial};
 use crate::{
@@ -13,48 +13,48 @@ use docent_screen::one_line;
 use serde_json::{Value, json};
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
 
-/// Told where there is nothing to tell.
+/// Printed if no server is configured.
 pub(super) const NONE: &str =
-    "No server is configured: docent servers add NAME -- PROGRAM, or docent servers import\n";
+    "No servers configured: run docent servers add NAME -- PROGRAM, or docent servers import\n";
 
 /// What can be typed after `docent servers`.
 #[derive(Subcommand)]
 pub(crate) enum ServersCommand {
-    /// Show every server: how it is reached, what is known of it, what is held back
+    /// List servers with their command or address, tools, and tools held back
     List {
         #[command(flatten)]
         common: Common,
     },
     /// Add a server to your own configuration
     Add(Box<AddFlags>),
-    /// Take a server out of your own configuration
+    /// Remove a server from your own configuration
     Remove {
-        /// Its name
+        /// Name of the server
         name: String,
         #[command(flatten)]
         common: Common,
     },
-    /// Take over the servers of other clients: Claude Desktop, Claude Code, VS Code, Cursor, Windsurf, Zed, Codex, Gemini CLI, Goose
+    /// Import servers from Claude Desktop, Claude Code, VS Code, Cursor, Windsurf, Zed, Codex, Gemini CLI or Goose
     Import {
-        /// Only of these clients, or of this file [default: what every client that is found has for all projects]
+        /// Clients or a file to import from [default: the user-level servers of every client found]
         #[arg(value_name = "CLIENT|FILE")]
         from: Vec<String>,
-        /// Show what would be added, and write nothing
+        /// Show what would be added without writing anything
         #[arg(long)]
         dry_run: bool,
         #[command(flatten)]
         common: Common,
     },
-    /// Start servers, ask what they offer, and end them; exits with 1 where one fails
+    /// Start servers, list their tools, and stop them; exits 1 if one fails
     Test {
-        /// Only these [default: all]
+        /// Servers to test [default: all]
         names: Vec<String>,
         #[command(flatten)]
         common: Common,
     },
-    /// Show definitions of tools that are held back, and approve them
+    /// Review tools that are held back, and approve them
     Approve(ApproveFlags),
-    /// Sign in at a server, in the browser
+    /// Sign in to a server in the browser
     Login {
         /// The server
         name: String,
@@ -66,29 +66,29 @@ pub(crate) enum ServersCommand {
 /// What can be typed after `docent servers add`.
 #[derive(Args)]
 pub(crate) struct AddFlags {
-    /// What to call it: its tools are called `NAME__tool`
+    /// Name of the server, which prefixes its tools: `NAME__tool`
     pub(super) name: String,
-    /// Where it is, instead of a program
+    /// Address of the server, instead of a program
     #[arg(long, value_name = "URL", conflicts_with = "program")]
     pub(super) url: Option<String>,
-    /// The address is of the older HTTP+SSE transport
+    /// Use the older HTTP+SSE transport for the address
     #[arg(long)]
     pub(super) sse: bool,
-    /// A header field of every request, as NAME=VALUE; may be repeated. ${VAR} is put in at the start
+    /// Header of every request, as NAME=VALUE; may be repeated. ${VAR} is expanded at the start
     #[arg(long, value_name = "NAME=VALUE")]
     pub(super) header: Vec<String>,
-    /// A variable of the program, as NAME=VALUE; may be repeated. ${VAR} is put in at the start
+    /// Environment variable of the program, as NAME=VALUE; may be repeated. ${VAR} is expanded at the start
     #[arg(long, value_name = "NAME=VALUE")]
     pub(super) env: Vec<String>,
-    /// Its working folder
+    /// Working directory of the program
     #[arg(long, value_name = "DIR")]
     pub(super) cwd: Option<String>,
-    /// Replace one of the same name
+    /// Replace an entry of the same name
     #[arg(long)]
     pub(super) replace: bool,
     #[command(flatten)]
     pub(super) common: Common,
-    /// The program and its arguments
+    /// Program to start, with its arguments
     #[arg(value_name = "PROGRAM", last = true)]
     pub(super) program: Vec<String>,
 }
@@ -98,7 +98,7 @@ pub(crate) struct AddFlags {
 pub(crate) struct ApproveFlags {
     /// The server
     pub(super) name: String,
-    /// Only these tools [default: all that are held back]
+    /// Tools to approve [default: all that are held back]
     pub(super) tools: Vec<String>,
     /// Approve without asking
     #[arg(long, short)]
@@ -110,7 +110,7 @@ pub(crate) struct ApproveFlags {
 /// Flags of every command.
 #[derive(Args)]
 pub(crate) struct Common {
-    /// Configuration file to read, and to write to, in place of your own
+    /// Configuration file to read and write instead of your own
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Print JSON
@@ -124,24 +124,24 @@ impl Common {
         config::inputs(flags)
     }
 
-    /// The file that is written to. `by_hand` says what is done where that can't be.
+    /// Returns the file to write to. `by_hand` is the advice for files that can't be edited.
     pub(super) fn file(&self, inputs: &Inputs, by_hand: &str) -> anyhow::Result<PathBuf> {
         let own = || {
             config::user_file(inputs)
-                .context("there is no home directory; name a file with --config")
+                .context("no home directory; name a file with --config")
         };
         let file =
             self.config.as_ref().map(|file| inputs.working_dir.join(file)).map_or_else(own, Ok)?;
         if file.extension().is_some_and(|extension| extension == "json") {
             bail!(
-                "{} is JSON, which is not edited here: {by_hand}, or use docent.toml",
+                "cannot edit {}, which is JSON: {by_hand}, or use docent.toml",
                 file.display()
             );
         }
         Ok(file)
     }
 
-    /// What is printed: words, or the same for programs.
+    /// Returns the output, as text or as JSON.
     pub(super) fn printed(&self, text: String, value: &Value) -> Printed {
         self.printed_with(text, value, false)
     }
@@ -153,27 +153,27 @@ impl Common {
     }
 }
 
-/// The entry of a name, or why there is none.
+/// Returns the entry of a name, or an error that says why there is none.
 pub(super) fn entry<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a ServerEntry> {
     if let Some(entry) = config.servers.iter().find(|entry| entry.server.name == name) {
         return Ok(entry);
     }
     let its = |fault: &&Fault| fault.fatal && fault.server.as_deref() == Some(name);
     if let Some(fault) = config.faults.iter().find(its) {
-        bail!("the server {name:?} can't be used: {}", fault.told);
+        bail!("cannot use the server {name:?}: {}", fault.told);
     }
     let known: Vec<&str> = config.servers.iter().map(|entry| entry.server.name.as_str()).collect();
     let known = match known.as_slice() {
-        [] => "none is configured".to_owned(),
-        known => format!("there are {}", known.join(", ")),
+        [] => "none are configured".to_owned(),
+        known => format!("known: {}", known.join(", ")),
     };
-    bail!(UsedWrongly(format!("there is no server {name:?}; {known}")))
+    bail!(UsedWrongly(format!("unknown server {name:?}; {known}")))
 }
 
-/// Why an entry that is understood is not started.
+/// Returns why a valid entry is not started.
 pub(super) fn why_not_started(entry: &ServerEntry) -> Option<&'static str> {
     match (entry.of_a_project, entry.server.disabled) {
-        (true, _) => Some("not trusted: set by a project's own file"),
+        (true, _) => Some("not trusted: set by a project file"),
         (_, true) => Some("disabled"),
         _ => None,
     }
@@ -212,13 +212,13 @@ fn list(common: &Common) -> anyhow::Result<Printed> {
         };
         writeln!(text, "{}  {summary}  ({state})", server.name).unwrap_or_default();
         if known.as_ref().is_some_and(|known| known.doubted) {
-            writeln!(text, "  what was approved of it can't be read, and its tools are held back: see them with docent servers test {0}, and approve them with docent servers approve {0}", server.name).unwrap_or_default();
+            writeln!(text, "  the approval file is unreadable, and its tools are held back: list them with docent servers test {0}, and approve them with docent servers approve {0}", server.name).unwrap_or_default();
         }
         if !held.is_empty() {
             let names: Vec<_> = held.iter().map(|tool| one_line(tool)).collect();
             writeln!(
                 text,
-                "  held back: {}; look at them and approve with docent servers approve {}",
+                "  held back: {}; review and approve with docent servers approve {}",
                 names.join(", "),
                 server.name
             )
@@ -247,9 +247,9 @@ fn list(common: &Common) -> anyhow::Result<Printed> {
     Ok(common.printed(text, &json!({"servers": rows, "notes": notes})))
 }
 
-/// Where clients keep their configuration on this machine.
+/// Returns where clients keep their configuration on this machine.
 pub(crate) fn places(inputs: &Inputs) -> anyhow::Result<Places> {
-    let home = inputs.home.clone().context("there is no home directory")?;
+    let home = inputs.home.clone().context("no home directory")?;
     let config_home = inputs
         .environment
         .get("XDG_CONFIG_HOME")
@@ -270,7 +270,7 @@ pub(crate) fn places(inputs: &Inputs) -> anyhow::Result<Places> {
     })
 }
 
-/// Shows the address, and lets the system open it.
+/// Prints the address, and opens it in the system's browser.
 struct Terminal;
 
 impl docent_dial::oauth::Browser for Terminal {
@@ -294,5 +294,5 @@ fn login(name: &str, common: &Common) -> anyhow::Result<Printed> {
     let dial = Dial::new(config, means).with_browser(Arc::new(Terminal));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(dial.login(&spec)).map_err(|failure| anyhow::anyhow!("{failure}"))?;
-    Ok(common.printed(format!("Signed in at {name}.\n"), &json!({"signedIn": name})))
+    Ok(common.printed(format!("Signed in to {name}.\n"), &json!({"signedIn": name})))
 }

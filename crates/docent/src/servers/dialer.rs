@@ -1,4 +1,4 @@
-//! Starts programs and opens connections for the hub.
+//! Starts servers and opens connections for the hub.
 
 use super::{Means, tokens};
 use crate::{
@@ -22,26 +22,26 @@ use std::{
 };
 use tokio::{task::JoinHandle, time::timeout};
 
-/// How long a program has to end by itself, and how long again after it was asked to.
+/// How long a program has to end by itself, and again after it was asked to.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// How long a program that has ended its output may take to end as well, and to have its last words read.
+/// How long to wait for a program to exit and for its last stderr lines after its output has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Bytes of one line of a program's standard error that are kept.
+/// Maximum length of a line of a program's standard error, in bytes.
 const LONGEST_LINE: usize = 4096;
 
-/// What servers are reached with. The configuration may change meanwhile.
+/// Reaches servers for the hub. The configuration may change while it is in use.
 pub(crate) struct Dial {
     now: RwLock<Now>,
     means: Means,
-    /// Shows a page to the person, where there is one.
+    /// Opens sign-in pages for the user, if there is one.
     browser: Option<Arc<dyn Browser>>,
-    /// What was said of the sandboxes of servers, which is said once.
+    /// Warnings about sandboxes that were logged, each only once.
     told: Mutex<BTreeSet<String>>,
 }
 
-/// The configuration, and the places that programs may change by it.
+/// The configuration, and the paths that programs may change under it.
 #[derive(Clone)]
 struct Now {
     config: Arc<Config>,
@@ -61,7 +61,7 @@ impl Dial {
         Self { now, means, browser: None, told: Mutex::default() }
     }
 
-    /// The same with somebody at a terminal, who can sign in.
+    /// The same with a user at a terminal, who can sign in.
     pub(crate) fn with_browser(mut self, browser: Arc<dyn Browser>) -> Self {
         self.browser = Some(browser);
         self
@@ -80,16 +80,16 @@ impl Dial {
         self.now().config
     }
 
-    /// Warns of what is not as the configuration has it, the first time.
+    /// Logs a warning the first time it occurs.
     fn warn_once(&self, odd: String) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if !told.contains(&odd) {
+        let mut warned = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warned.contains(&odd) {
             tracing::warn!("{odd}");
-            told.insert(odd);
+            warned.insert(odd);
         }
     }
 
-    /// What only docent reads of a server's entry.
+    /// Returns the docent-specific fields of a server's entry.
     fn extra(config: &Config, name: &str) -> Extra {
         let mut all = config.servers.iter();
         all.find(|entry| entry.server.name == name)
@@ -106,7 +106,7 @@ impl Dial {
     ) -> Result<Arc<dyn Line>, Failure> {
         let keeper: &Keeper = self.means.keeper.as_ref().ok_or_else(|| {
             Failure::Unreachable(
-                "programs can't be started: the process that starts them did not start with docent, so restart docent"
+                "cannot start programs: the process that starts them did not start with docent; restart docent"
                     .into(),
             )
         })?;
@@ -115,9 +115,9 @@ impl Dial {
             .await
             .map_err(|failed| Failure::Unreachable(failed.to_string()))?;
         for warning in child.process.warnings() {
-            // What the kernel lacks was told of docent itself.
+            // What the kernel lacks was logged for docent itself.
             if warning.starts_with("bubblewrap ") {
-                self.warn_once(format!("around the server `{}`, {warning}", spec.name));
+                self.warn_once(format!("sandbox of the server `{}`: {warning}", spec.name));
             } else {
                 tracing::debug!(server = spec.name, "{warning}");
             }
@@ -165,7 +165,7 @@ impl Dial {
             tracing::warn!(
                 server = spec.name,
                 variable = dropped.name,
-                "is not passed on: {}",
+                "environment variable not passed on: {}",
                 dropped.reason
             );
         }
@@ -178,13 +178,13 @@ impl Dial {
         }
         let mut launch = Launch::new(command, args, confinement, mode);
         launch.environment = environment;
-        // Not the project: what lies there must not be run because a program looks for it beside itself.
+        // Not the project: a program must not run files from there because it looks in its working directory.
         launch.cwd = cwd.map(Path::to_owned).or_else(|| self.means.open.home.clone());
         launch.bubblewrap = config.policy.sandbox.bubblewrap;
         launch
     }
 
-    /// How to sign in at a server, unless its entry has a token of its own.
+    /// Returns the OAuth settings of a server, unless its entry has a token of its own.
     fn sign_in(&self, spec: &Spec, url: &str) -> Result<Option<Arc<OauthSignIn>>, Failure> {
         let Way::Remote { headers, .. } = &spec.way else { return Ok(None) };
         if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
@@ -208,7 +208,7 @@ impl Dial {
         OauthSignIn::new(settings).map(|sign_in| Some(Arc::new(sign_in)))
     }
 
-    /// Signs in, whether or not the server has asked for it yet.
+    /// Signs in to a server, whether or not it has asked for it yet.
     pub(crate) async fn login(&self, spec: &Spec) -> Result<(), Failure> {
         let Way::Remote { url, .. } = &spec.way else {
             return Err(Failure::Unreachable("it is a program, and needs no sign-in".into()));
@@ -264,7 +264,7 @@ impl Dialer for Dial {
     }
 }
 
-/// A program on pipes: it ends with its line.
+/// A program connected by pipes, which ends with its connection.
 struct Program {
     pipes: Arc<dyn Line>,
     process: Arc<Process>,
@@ -284,13 +284,13 @@ impl Line for Program {
     }
 }
 
-/// What was started, with the names of its variables alone: values may be secrets.
+/// Logs the start of a program, with the names of its variables only: values may be secrets.
 fn tell_start(server: &str, pid: u32, launch: &Launch) {
     let environment: Vec<_> = launch.environment.kept.keys().collect();
     tracing::info!(server, pid, program = %launch.program.display(), arguments = ?launch.args, ?environment, "started");
 }
 
-/// A line of a program's standard error.
+/// Logs a line of a program's standard error.
 fn told(name: &str, line: &str, how: Told) {
     let line = docent_screen::one_line(line);
     if how == Told::Quietly {
@@ -299,14 +299,14 @@ fn told(name: &str, line: &str, how: Told) {
     tracing::info!(target: "docent::servers", server = name, "{line}");
     if how == Told::Last {
         let (most, seconds) = (Pace::MOST, Pace::WHILE.as_secs());
-        tracing::info!(target: "docent::servers", server = name, "it writes more than {most} lines in {seconds} s to its standard error: the others are told at debug");
+        tracing::info!(target: "docent::servers", server = name, "more than {most} lines in {seconds} s on its standard error: the rest is logged at debug");
     }
 }
 
-/// Stands between a program and whoever listens: the end of its output does not say how it ended.
+/// Waits for a program to exit before reporting the end of its output, so that the exit status is known.
 struct Ending {
     listener: Arc<dyn Listener>,
-    /// Not held: the program ends with its line.
+    /// Weak: the program ends with its connection.
     process: Weak<Process>,
     reading: Mutex<Option<JoinHandle<()>>>,
 }
@@ -323,7 +323,7 @@ impl Listener for Ending {
             };
             drop(process);
             if let Some(reading) = reading {
-                // What it wrote at the end is to be told with it. A descendant may hold its standard error open.
+                // Report its last stderr lines with the exit. A descendant may keep its standard error open.
                 drop(timeout(LAST_WORDS, reading).await);
             }
             let failure = ended.map_or(failure, |ended| Failure::Lost(ended.to_string()));
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_is_told_with_the_names_of_its_variables() {
+    fn a_start_is_logged_with_the_names_of_its_variables() {
         let mut launch = Launch::new("prog", ["--flag"], Confinement::default(), Mode::Auto);
         let configured = [("PLAIN", "qwerty"), ("LD_PRELOAD", "evil.so")];
         let configured = configured.map(|(name, value)| (name.into(), value.into()));

@@ -1,4 +1,4 @@
-//! `docent servers add` and `remove`: entries written to the user's own file, and taken out of it.
+//! `docent servers add` and `remove`: edits the entries in the user's own file.
 
 use super::{
     command::{AddFlags, Common},
@@ -14,7 +14,7 @@ use indexmap::IndexMap;
 use serde_json::json;
 use std::fmt::Write as _;
 
-/// How addresses of servers begin.
+/// The URL schemes of servers.
 const SCHEMES: [&str; 4] = ["https://", "http://", "wss://", "ws://"];
 
 pub(super) fn add(flags: &AddFlags) -> anyhow::Result<Printed> {
@@ -27,20 +27,20 @@ pub(super) fn add(flags: &AddFlags) -> anyhow::Result<Printed> {
     let text = config::read_file(&file).ok();
     let edited = with_table(text.as_deref(), &server, flags.replace).map_err(|problem| {
         let is_there = !flags.replace && with_table(text.as_deref(), &server, true).is_ok();
-        let more = if is_there { "; --replace puts this one in its place" } else { "" };
+        let more = if is_there { "; replace it with --replace" } else { "" };
         UsedWrongly(format!("{problem}{more}"))
     })?;
     config::write_file(&file, &edited.text)?;
-    let mut told =
-        format!("Added to {}. Try it: docent servers test {}\n", file.display(), flags.name);
+    let mut text =
+        format!("Added to {}. To test it: docent servers test {}\n", file.display(), flags.name);
     let notes = faults_of(&flags.name, &inputs);
     for note in &notes {
-        writeln!(told, "note: {note}").unwrap_or_default();
+        writeln!(text, "note: {note}").unwrap_or_default();
     }
-    Ok(flags.common.printed(told, &json!({"added": flags.name, "file": file, "notes": notes})))
+    Ok(flags.common.printed(text, &json!({"added": flags.name, "file": file, "notes": notes})))
 }
 
-/// What is wrong with an entry where it is written now, such as a variable that is not set.
+/// Returns the problems of an entry as configured now, such as an unset variable.
 fn faults_of(name: &str, inputs: &config::Inputs) -> Vec<String> {
     let faults = cli::load(inputs).map(|config| config.faults).unwrap_or_default();
     let its = faults.into_iter().filter(|fault| fault.server.as_deref() == Some(name));
@@ -50,7 +50,7 @@ fn faults_of(name: &str, inputs: &config::Inputs) -> Vec<String> {
 fn way(flags: &AddFlags) -> anyhow::Result<Way> {
     let refuse = |used: bool, flag: &str, whose: &str| -> anyhow::Result<()> {
         if used {
-            bail!(UsedWrongly(format!("{flag} is for {whose}: leave it out")));
+            bail!(UsedWrongly(format!("{flag} only applies to {whose}: omit it")));
         }
         Ok(())
     };
@@ -61,11 +61,11 @@ fn way(flags: &AddFlags) -> anyhow::Result<Way> {
             let lower = url.to_ascii_lowercase();
             if !url.contains("${") && !SCHEMES.iter().any(|scheme| lower.starts_with(scheme)) {
                 bail!(UsedWrongly(format!(
-                    "{url:?} is no address of a server: it must begin with {}",
+                    "invalid server address {url:?}: it must begin with {}",
                     SCHEMES.join(", ")
                 )));
             }
-            refuse(flags.sse && lower.starts_with("ws"), "--sse", "an address of http or https")?;
+            refuse(flags.sse && lower.starts_with("ws"), "--sse", "an http or https address")?;
             let kind = flags.sse.then_some(RemoteKind::Sse);
             Ok(Way::Remote { url: url.clone(), kind, headers: pairs(&flags.header)? })
         }
@@ -96,9 +96,9 @@ fn pairs(texts: &[String]) -> anyhow::Result<IndexMap<String, String>> {
 
 pub(super) fn remove(name: &str, common: &Common) -> anyhow::Result<Printed> {
     let inputs = common.inputs()?;
-    let file = common.file(&inputs, "take the entry out of `mcpServers` by hand")?;
+    let file = common.file(&inputs, "remove the entry from `mcpServers` by hand")?;
     let text =
-        config::read_file(&file).with_context(|| format!("{} can't be read", file.display()))?;
+        config::read_file(&file).with_context(|| format!("cannot read {}", file.display()))?;
     let edited = without_table(&text, name).map_err(|problem| UsedWrongly(problem.to_string()))?;
     if !edited.changed {
         bail!(UsedWrongly(format!("{} has no server {name:?}", file.display())));
@@ -107,6 +107,6 @@ pub(super) fn remove(name: &str, common: &Common) -> anyhow::Result<Printed> {
     if let Ok(config) = cli::load(&inputs) {
         memory(&config).forget(name);
     }
-    let told = format!("Removed from {}.\n", file.display());
-    Ok(common.printed(told, &json!({"removed": name, "file": file})))
+    let text = format!("Removed from {}.\n", file.display());
+    Ok(common.printed(text, &json!({"removed": name, "file": file})))
 }

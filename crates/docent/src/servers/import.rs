@@ -1,4 +1,4 @@
-//! `docent servers import`: the servers of other clients, taken over into the user's own file.
+//! `docent servers import`: imports the servers of other clients into the user's own file.
 
 use super::command::{Common, places};
 use crate::{
@@ -19,17 +19,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file that servers are taken from.
+/// A file to import servers from.
 struct Source {
     path: PathBuf,
     form: Form,
-    /// Whether entries that are for one project are taken as well.
+    /// Whether entries for a single project are imported as well.
     with_projects: bool,
 }
 
 pub(super) fn import(from: &[String], dry_run: bool, common: &Common) -> anyhow::Result<Printed> {
     let inputs = common.inputs()?;
-    // Reports what the project may not set. Servers are imported even where the configuration can't be read.
+    // Reports what the project may not set. Servers are imported even if the configuration is invalid.
     drop(cli::load(&inputs));
     let file = common.file(&inputs, "add the entries under `mcpServers` by hand")?;
     let sources = sources(from, &inputs)?;
@@ -45,19 +45,19 @@ pub(super) fn import(from: &[String], dry_run: bool, common: &Common) -> anyhow:
     for source in &sources {
         taking.take_all(source);
     }
-    let Taking { text, mut told, added, left_out, there_already, broken, .. } = taking;
+    let Taking { text, told: mut output, added, left_out, there_already, broken, .. } = taking;
     if !added.is_empty() && !dry_run {
         config::write_file(&file, &text)?;
     }
     let verb = if dry_run { "would be added" } else { "added" };
     let servers = if added.len() == 1 { "server" } else { "servers" };
-    writeln!(told, "{} {servers} {verb} to {}", added.len(), file.display()).unwrap_or_default();
+    writeln!(output, "{} {servers} {verb} to {}", added.len(), file.display()).unwrap_or_default();
     let failed = broken || (added.is_empty() && there_already == 0);
     let value = json!({"file": file, "written": !added.is_empty() && !dry_run, "added": added, "leftOut": left_out});
-    Ok(common.printed_with(told, &value, failed))
+    Ok(common.printed_with(output, &value, failed))
 }
 
-/// The files that are meant. What is for one project alone is somebody else's as often as not, so it must be named.
+/// Returns the files to import from. Project-level files may come from an untrusted repo, so they must be named.
 fn sources(from: &[String], inputs: &Inputs) -> anyhow::Result<Vec<Source>> {
     let places = places(inputs)?;
     let found = find(&places);
@@ -71,7 +71,7 @@ fn sources(from: &[String], inputs: &Inputs) -> anyhow::Result<Vec<Source>> {
         let own: Vec<Source> = own.collect();
         if own.is_empty() {
             let known: Vec<&str> = Client::ALL.iter().map(|client| client.id()).collect();
-            bail!("no configuration of a client is found here; clients are {}", known.join(", "));
+            bail!("no client configuration found; supported clients: {}", known.join(", "));
         }
         return Ok(own);
     }
@@ -92,7 +92,7 @@ fn sources(from: &[String], inputs: &Inputs) -> anyhow::Result<Vec<Source>> {
                 }));
                 if sources.len() == before {
                     bail!(
-                        "{client} has no configuration here; looked for {}",
+                        "no configuration of {client} found; looked for {}",
                         looked_for(client, &places)
                     );
                 }
@@ -100,7 +100,7 @@ fn sources(from: &[String], inputs: &Inputs) -> anyhow::Result<Vec<Source>> {
             None => {
                 let known: Vec<&str> = Client::ALL.iter().map(|client| client.id()).collect();
                 bail!(UsedWrongly(format!(
-                    "{word:?} is neither a file nor a client; clients are {}",
+                    "{word:?} is neither a file nor a client; supported clients: {}",
                     known.join(", ")
                 )));
             }
@@ -114,10 +114,10 @@ fn looked_for(client: Client, places: &Places) -> String {
     all.iter().map(|source| source.path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// What is taken over so far.
+/// The state of an import.
 struct Taking<'a> {
     inputs: &'a Inputs,
-    /// The file as it will be.
+    /// The new contents of the file.
     text: String,
     told: String,
     added: Vec<Value>,
@@ -133,7 +133,7 @@ impl Taking<'_> {
             Ok(bytes) => bytes,
             Err(error) => {
                 self.broken = true;
-                return self.leave_out(format!("{} can't be read: {error}", source.path.display()));
+                return self.leave_out(format!("cannot read {}: {error}", source.path.display()));
             }
         };
         let reading = read(source.form, &source.path, &bytes);
@@ -142,13 +142,13 @@ impl Taking<'_> {
             self.leave_out(problem.to_string());
         }
         if reading.servers.is_empty() && reading.problems.is_empty() {
-            self.leave_out(format!("{} names no server", source.path.display()));
+            self.leave_out(format!("no servers in {}", source.path.display()));
         }
         for server in reading.servers.into_iter().filter(|server| !is_docent(server)) {
             match &server.project {
                 Some(project) if !source.with_projects => {
                     let (name, path) = (&server.name, source.path.display());
-                    self.leave_out(format!("{name} of {project}: it is for that project alone; name {path} to take it over"));
+                    self.leave_out(format!("{name} of {project}: only for that project; name {path} to import it"));
                 }
                 _ => self.take(server, &source.path),
             }
@@ -165,14 +165,14 @@ impl Taking<'_> {
         server.unknown = read.into_iter().collect();
         let mut notes: Vec<String> = unread
             .iter()
-            .map(|(field, _)| format!("{field} means nothing to docent, and is left out"))
+            .map(|(field, _)| format!("{field} is not supported by docent and was dropped"))
             .collect();
         notes.extend(config::take_over(&mut server));
         match with_table(Some(&self.text), &server, false) {
             Ok(edited) if edited.changed => self.text = edited.text,
             Ok(_) => {
                 self.there_already += 1;
-                return self.say(&format!("{}  is there already", server.name));
+                return self.say(&format!("{}  already exists", server.name));
             }
             Err(problem) => return self.leave_out(problem.to_string()),
         }
@@ -191,7 +191,7 @@ impl Taking<'_> {
     }
 
     fn leave_out(&mut self, what: String) {
-        self.say(&format!("left out: {what}"));
+        self.say(&format!("skipped: {what}"));
         self.left_out.push(what);
     }
 
@@ -200,7 +200,7 @@ impl Taking<'_> {
     }
 }
 
-/// docent in another client's configuration would front itself.
+/// Whether an entry starts docent, which must not import itself.
 fn is_docent(server: &Server) -> bool {
     matches!(&server.way, Way::Program { command, .. } if Path::new(command).file_stem().is_some_and(|name| name == "docent"))
 }

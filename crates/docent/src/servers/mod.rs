@@ -1,4 +1,4 @@
-//! Other MCP servers: from the configuration to the hub that fronts them.
+//! Connects the configuration of other MCP servers with the hub.
 
 mod approve;
 mod command;
@@ -25,28 +25,28 @@ use docent_registry::Way;
 use docent_traffic::Traffic;
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
-/// What a server is reached with.
+/// What is needed to reach servers.
 pub(crate) struct Means {
-    /// Starts programs; made before the sandbox is entered. Where one call needs no program, there is none.
+    /// Starts programs; created before the sandbox is entered. `None` if no program is needed.
     pub(crate) keeper: Option<Keeper>,
-    /// What programs may inherit.
+    /// The environment that programs may inherit.
     pub(crate) environment: Environment,
-    /// What they may read and run.
+    /// The files that programs may read and run.
     pub(crate) open: sandbox::Open,
 }
 
-/// The same for whoever serves: servers may be added while it does, and it can start no process any more.
+/// The same for serving: servers may be added later, when the sandbox no longer lets this process start programs.
 pub(crate) fn lasting_means(config: &Config, environment: Environment) -> anyhow::Result<Means> {
     let means = means(config, environment)?;
     if means.keeper.is_some() {
         return Ok(means);
     }
-    // Where nothing is to be started yet, nothing is lost without it.
+    // If there is nothing to start yet, a failure is not fatal.
     let keeper = keeper(config, &means.environment).ok();
     Ok(Means::new(config, keeper, means.environment))
 }
 
-/// Starts the process that starts programs, where there is any to start.
+/// Starts the supervisor process if there are programs to start.
 pub(crate) fn means(config: &Config, environment: Environment) -> anyhow::Result<Means> {
     let program = |way: &Way| matches!(way, Way::Program { .. });
     let wanted =
@@ -56,7 +56,7 @@ pub(crate) fn means(config: &Config, environment: Environment) -> anyhow::Result
 }
 
 impl Means {
-    /// Looks at what there is. To be called before the sandbox is entered.
+    /// Scans the machine. Must be called before the sandbox is entered.
     pub(crate) fn new(config: &Config, keeper: Option<Keeper>, environment: Environment) -> Self {
         let search = environment.get("PATH").unwrap_or_default();
         let open = match keeper {
@@ -67,21 +67,21 @@ impl Means {
     }
 }
 
-/// Starts the process that starts programs. To be called while this process has one thread.
+/// Starts the supervisor process. Must be called while this process has one thread.
 pub(crate) fn keeper(config: &Config, environment: &Environment) -> anyhow::Result<Keeper> {
     settle(begin()?, config, environment)
 }
 
-/// Begins to start it, for whoever does not have the configuration yet.
+/// Begins to start the supervisor before the configuration is loaded.
 pub(crate) fn begin() -> anyhow::Result<Begun> {
     Begun::start(&executable()?).context("can't start the process that starts servers")
 }
 
 fn executable() -> anyhow::Result<PathBuf> {
-    std::env::current_exe().context("can't find docent's own file")
+    std::env::current_exe().context("cannot locate the docent executable")
 }
 
-/// Tells it what the policy lets it start.
+/// Passes the policy's allowed programs to the supervisor.
 pub(crate) fn settle(
     begun: Begun,
     config: &Config,
@@ -97,7 +97,7 @@ pub(crate) fn settle(
     begun.settle(settings).context("can't start the process that starts servers")
 }
 
-/// Where what was learned of servers is kept.
+/// Returns the store of definitions and approvals.
 pub(crate) fn memory(config: &Config) -> Memory {
     match &config.cache_dir {
         Some(folder) => Memory::new(folder.join("servers")),
@@ -105,12 +105,12 @@ pub(crate) fn memory(config: &Config) -> Memory {
     }
 }
 
-/// Where tokens of servers are kept.
+/// Returns the folder of the servers' tokens.
 pub(crate) fn tokens(config: &Config) -> Option<PathBuf> {
     config.cache_dir.as_ref().map(|folder| folder.join("tokens"))
 }
 
-/// The hub over all servers that are configured. Must be called inside a runtime.
+/// Creates the hub of all configured servers. Must be called inside a runtime.
 pub(crate) fn hub(
     config: &Config,
     means: Means,
@@ -125,8 +125,8 @@ pub(crate) fn hub(
     (hub, dial)
 }
 
-/// Puts another configuration in force: only what is different is started anew. What the kernel holds programs to by the
-/// policy and the roots stays as it was at the start, as it does for docent itself.
+/// Applies another configuration: only changed servers are restarted. The sandbox rules from the policy and the roots
+/// stay as they were at the start, as they do for docent itself.
 pub(crate) fn reconfigure(hub: &Hub, dial: &Dial, config: &Config) {
     let (mut config, start) = (config.clone(), dial.config());
     config.policy.sandbox.clone_from(&start.policy.sandbox);

@@ -1,4 +1,4 @@
-//! A server as it is written, as the hub wants it.
+//! Converts configured servers to the hub's specs.
 
 use crate::config::{Config, Extra, Secret, ServerEntry};
 use docent_hub::{About, Retry, Spec, Way};
@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-/// Tools of docent's own, whose names no other tool may have.
+/// Names of docent's own tools, which no other tool may have.
 const TOOLS: [&str; 18] = [
     "analyze_repository",
     "check_documentation",
@@ -32,7 +32,7 @@ const TOOLS: [&str; 18] = [
     "execute_mcp_code",
 ];
 
-/// Every server that may be started.
+/// Returns every server that may be started.
 pub(crate) fn all(config: &Config) -> Vec<Spec> {
     let usable = |entry: &&ServerEntry| !entry.of_a_project && !entry.server.disabled;
     let mut specs: Vec<Spec> =
@@ -43,7 +43,7 @@ pub(crate) fn all(config: &Config) -> Vec<Spec> {
     specs
 }
 
-/// Takes out the new names that no tool can have, and says which: a tool is offered under its own name rather than not at all.
+/// Drops invalid new names, and returns why: a tool then keeps its own name rather than being hidden.
 fn settle_renames(specs: &mut [Spec]) -> Vec<String> {
     let servers: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
     let mut given: BTreeMap<String, String> = BTreeMap::new();
@@ -58,25 +58,25 @@ fn settle_renames(specs: &mut [Spec]) -> Vec<String> {
                     && name.strip_prefix(*other).is_some_and(|rest| rest.starts_with("__"))
             });
             let problem = if !(1..=128).contains(&name.len()) || !name.bytes().all(legal) {
-                "is no name: write 1-128 of A-Z a-z 0-9 _ - . /".to_owned()
+                "is not a valid name: use 1-128 of A-Z a-z 0-9 _ - . /".to_owned()
             } else if TOOLS.contains(&name.as_str()) {
                 "is the name of one of docent's own tools: choose another".to_owned()
             } else if let Some(other) = other {
                 format!("is a name of the server `{other}`: choose another")
             } else if let Some(first) = given.get(name) {
-                format!("is what `{first}` says too: choose another")
+                format!("is also used by `{first}`: choose another")
             } else {
                 given.insert(name.clone(), key);
                 return true;
             };
-            problems.push(format!("`{key}` is left out: {name:?} {problem}"));
+            problems.push(format!("`{key}` is ignored: {name:?} {problem}"));
             false
         });
     }
     problems
 }
 
-/// One server.
+/// Converts one server.
 pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
     let ServerEntry { server, extra, .. } = entry.clone();
     let way = match &server.way {
@@ -139,8 +139,8 @@ pub(crate) fn one(entry: &ServerEntry, config: &Config) -> Spec {
     spec
 }
 
-/// Tells apart what the hub does not know of an entry, and what its program is held to by the rest of the configuration: one
-/// that runs is held as it was when it started. A secret is part of it, and is not told.
+/// Hashes the settings of an entry that the hub does not know, and the sandbox that results from the configuration, so
+/// that a change restarts the server. The hash includes a secret without revealing it.
 fn other(extra: &Extra, config: &Config) -> String {
     let mut hasher = DefaultHasher::new();
     let Extra { sandbox, oauth, of_a_registry, .. } = extra;
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn new_names_that_no_tool_can_have_are_left_out_and_told() {
+    fn invalid_new_names_are_dropped_and_reported() {
         let server = |name: &str, renames: &[(&str, &str)]| {
             let (url, headers) = (String::new(), BTreeMap::new());
             let mut spec = Spec::new(name, Way::Remote { url, sse: None, headers });
@@ -195,12 +195,12 @@ mod tests {
         ];
         let problems = settle_renames(&mut specs).join("\n");
         for want in [
-            "`mcp_servers.a.rename.one` is left out: \"bad name!\" is no name",
-            "`mcp_servers.a.rename.two` is left out: \"outline\" is the name of one of docent's own",
-            "`mcp_servers.a.rename.x` is left out",
-            "`mcp_servers.b.rename.four` is left out: \"plus\" is what `mcp_servers.a.rename.three` says too",
-            "`mcp_servers.b.rename.five` is left out: \"a__one\" is a name of the server `a`",
-            "`mcp_servers.b.rename.e` is left out",
+            "`mcp_servers.a.rename.one` is ignored: \"bad name!\" is not a valid name",
+            "`mcp_servers.a.rename.two` is ignored: \"outline\" is the name of one of docent's own",
+            "`mcp_servers.a.rename.x` is ignored",
+            "`mcp_servers.b.rename.four` is ignored: \"plus\" is also used by `mcp_servers.a.rename.three`",
+            "`mcp_servers.b.rename.five` is ignored: \"a__one\" is a name of the server `a`",
+            "`mcp_servers.b.rename.e` is ignored",
         ] {
             assert!(problems.contains(want), "no {want} in {problems}");
         }

@@ -1,4 +1,4 @@
-//! `docent servers test`: each server started, asked what it offers, and ended.
+//! `docent servers test`: starts each server, lists its tools, and stops it.
 
 use super::{
     Dial,
@@ -104,8 +104,8 @@ fn told(status: &Status) -> String {
         .unwrap_or_default();
     }
     for held in &status.held_back {
-        let why = if held.before.is_some() { "has changed" } else { "is not approved" };
-        writeln!(text, "      held back: {} {why}", one_line(&held.tool)).unwrap_or_default();
+        let why = if held.before.is_some() { "changed" } else { "not approved" };
+        writeln!(text, "      held back: {} ({why})", one_line(&held.tool)).unwrap_or_default();
     }
     for (tool, why) in &status.left_out {
         let (tool, why) = (one_line(tool), one_line(why));
@@ -113,12 +113,12 @@ fn told(status: &Status) -> String {
     }
     for (tool, flags) in &status.flagged {
         let (tool, flags) = (one_line(tool), flags.join(", "));
-        writeln!(text, "      odd: the description of {tool}: {flags}").unwrap_or_default();
+        writeln!(text, "      suspicious: the description of {tool}: {flags}").unwrap_or_default();
     }
     if status.health.noise > 0 {
         writeln!(
             text,
-            "      {} lines of its output were no messages; the last: {}",
+            "      {} lines of its output were not messages; the last: {}",
             status.health.noise,
             status.health.last_noise.as_deref().unwrap_or_default()
         )

@@ -1,17 +1,16 @@
-//! What docent does when the process that starts servers is killed.
+//! Handles the death of the supervisor process.
 
 use anyhow::anyhow;
 use docent_keeper::{Keeper, KeeperEvent};
 use tokio_util::sync::CancellationToken;
 
-/// Watches the process that starts servers, for as long as docent serves.
+/// Watches the supervisor process for as long as docent serves.
 pub(crate) struct KeeperWatch {
     gone: CancellationToken,
 }
 
 impl KeeperWatch {
-    /// Begins to watch. Where no process is left that can start servers, `closing` is cancelled. Must be called inside a
-    /// runtime.
+    /// Starts watching. Cancels `closing` when no process is left that can start servers. Must be called in a runtime.
     pub(crate) fn start(keeper: Option<Keeper>, closing: &CancellationToken) -> Self {
         let gone = CancellationToken::new();
         if let Some(keeper) = keeper {
@@ -25,18 +24,18 @@ impl KeeperWatch {
                     }
                 });
                 if let Err(error) = watching.await {
-                    tracing::warn!(%error, "the process that starts servers can't be watched");
+                    tracing::warn!(%error, "cannot watch the process that starts servers");
                 }
             });
         }
         Self { gone }
     }
 
-    /// The outcome of serving: a failure where docent stops because it can start no server any more.
+    /// Returns the outcome of serving: an error if docent stops because it can no longer start servers.
     pub(crate) fn outcome(&self, served: anyhow::Result<()>) -> anyhow::Result<()> {
         if self.gone.is_cancelled() {
             return served.and(Err(anyhow!(
-                "the process that starts servers was killed together with its guard, and docent can't start another one: restart docent"
+                "the process that starts servers was killed together with its guard, and cannot be restarted: restart docent"
             )));
         }
         served
@@ -46,14 +45,14 @@ impl KeeperWatch {
 fn report(event: KeeperEvent) {
     match event {
         KeeperEvent::Restarted(ended) => tracing::error!(
-            "the process that starts servers has ended ({ended}), and all servers with it: it runs again, and servers are started when they are needed"
+            "the process that starts servers ended ({ended}), and all servers with it: it was restarted, and servers start again when needed"
         ),
         KeeperEvent::Unguarded(ended) => tracing::error!(
-            "the guard of the process that starts servers has ended ({ended}): servers go on, but if that process is killed as well, docent exits; restart docent"
+            "the guard of the process that starts servers ended ({ended}): servers keep running, but docent exits if that process ends too; restart docent"
         ),
         KeeperEvent::Gone => {
             tracing::error!(
-                "the process that starts servers is gone: docent answers the calls that run, and exits"
+                "the process that starts servers is gone: docent finishes running calls and exits"
             );
         }
     }

@@ -123,7 +123,7 @@ fn check_usable(command: &ShellCommand, config: &Config) -> anyhow::Result<()> {
             && command.names(name)
             && !is_usable(name)
         {
-            bail!("the server {name:?} can't be used: {}", fault.told);
+            bail!("cannot use the server {name:?}: {}", fault.told);
         }
     }
     Ok(())

@@ -33,7 +33,7 @@ async fn a_new_name_that_can_not_be_stops_nothing() {
     for _ in 0..2 {
         let mut server = serve(&place, &[], &[]);
         for key in ["list_collections", "index_status"] {
-            let line = format!("`mcp_servers.inner.rename.{key}` is left out");
+            let line = format!("`mcp_servers.inner.rename.{key}` is ignored");
             server.log_line(&line).await.unwrap();
         }
         server.open(LEGACY).await.unwrap();

@@ -274,7 +274,7 @@ async fn bubblewrap_that_is_asked_for_and_not_there_is_told() {
     let top = "hub.exposure = \"direct\"\npolicy.sandbox.bubblewrap = true\n";
     place.settings(&format!("{top}{}", entry(&place, "first", "")));
     let mut server = opened(&place, &[]).await;
-    server.log_line("around the server `first`, bubblewrap is not in force").await.unwrap();
+    server.log_line("sandbox of the server `first`: bubblewrap").await.unwrap();
 }
 
 #[tokio::test]

@@ -323,24 +323,24 @@ fn doctor_reports_each_control() {
     ] {
         assert!(checks.contains(&check), "no {check} in {checks:?}");
     }
-    let told: Vec<&str> = findings
+    let details: Vec<&str> = findings
         .iter()
         .filter(|finding| finding["check"] == "sandbox")
         .map(|finding| finding["detail"].as_str().unwrap())
         .collect();
     for control in ["files", "seccomp", "limits"] {
-        assert!(told.iter().any(|line| line.contains(control)), "no {control} in {told:#?}");
+        assert!(details.iter().any(|line| line.contains(control)), "no {control} in {details:#?}");
     }
-    assert!(told.last().unwrap().starts_with("strict would"), "{told:#?}");
+    assert!(details.last().unwrap().starts_with("strict mode would"), "{details:#?}");
     let details: Vec<&str> = findings.iter().map(|f| f["detail"].as_str().unwrap()).collect();
     for want in [
-        "not required; stdio alone is served",
-        "off: the policy names no host; to allow one, add it to policy.network.hosts in ~/.config/docent/docent.toml",
-        "denied are names of secrets",
-        "every program may be started as a server",
-        "a call that can't be recorded goes on and is counted (audit.on_full)",
-        "the chain has no key",
-        "0 rules on top of the scopes",
+        "not required; stdio is the only transport",
+        "off (no hosts allowed); to allow one, add it to policy.network.hosts in ~/.config/docent/docent.toml",
+        "not served: files that usually hold secrets",
+        "every program can be started as a server",
+        "a call that can't be recorded continues and is counted (audit.on_full)",
+        "the hash chain has no key",
+        "0 rules in addition to the scopes",
     ] {
         assert!(details.iter().any(|detail| detail.contains(want)), "no {want:?} in {details:#?}");
     }
@@ -353,7 +353,7 @@ fn doctor_reports_each_control() {
 }
 
 #[test]
-fn doctor_tells_how_servers_are_held_and_what_the_operator_has_set() {
+fn doctor_reports_sandboxes_of_servers_and_the_operator_s_settings() {
     let place = or_skip!(Place::outside_temporary());
     place.settings(
         r#"
@@ -383,29 +383,30 @@ fn doctor_tells_how_servers_are_held_and_what_the_operator_has_set() {
     let (project, none) = (place.project(), place.0.path().join("none"));
     let (project, none) = (project.display(), none.display());
     let writes = format!("and caches and to {project}, {none}, /srv, and has no network");
-    let in_vain = format!("`mcp_servers.more.sandbox.write` opens nothing to servers by {none}");
-    run.prints(&writes).prints(&in_vain);
+    let ineffective =
+        format!("`mcp_servers.more.sandbox.write` opens nothing to servers by {none}");
+    run.prints(&writes).prints(&ineffective);
     for want in [
         "guarded: guarded; ",
         "closed: guarded; ",
-        "caches, and has no network; strict would leave it the roots",
+        "caches, and has no network; strict would allow only reading the roots",
         "strict: strict; ",
-        "loose: off: it reads credentials",
+        "loose: no sandbox: it can read credentials",
         "gone: disabled",
-        "remote: at example.org, where",
-        "the servers guarded, loose have the network, whatever hosts are named",
-        "the server strict reaches every host, on the ports of policy.network alone",
-        "1 rule names what docent's own tools may reach",
-        "and 1 pattern of policy.filesystem.deny: /drafts/; served all the same: .env.example",
-        "node, x but curl may be started as a server (policy.downstream)",
-        "by tool: outline 7 a minute for each client, 500 ms a call",
-        "a call that can't be recorded is refused (audit.on_full); a line is on the disk",
-        "1 rule on top of the scopes",
-        "udp: not held back while serving",
+        "remote: at example.org, outside",
+        "the servers guarded, loose can use the whole network",
+        "the server strict can reach any host, but only on the ports of policy.network",
+        "1 host rule for docent's own tools",
+        "and 1 pattern from policy.filesystem.deny: /drafts/; allowed nevertheless: .env.example",
+        "node, x but curl can be started as a server (policy.downstream)",
+        "per tool: outline 7 calls per minute per client, 500 ms per call",
+        "a call that can't be recorded is refused (audit.on_full); synced to disk before",
+        "1 rule in addition to the scopes",
+        "udp: not restricted while serving",
     ] {
         run.ends(0).prints(want);
     }
-    run.prints(&format!("warn  {:13}  loose: off", "server"));
+    run.prints(&format!("warn  {:13}  loose: no sandbox", "server"));
     assert!(!run.out.contains("sekrit"), "{}", run.out);
     assert!(!run.out.contains("is not followed"), "nobody may write here: {}", run.out);
     place.write("own.toml", "mcp_servers.writer.command = \"x\"\n");
@@ -429,12 +430,12 @@ fn doctor_tries_bubblewrap_where_it_is_asked_for() {
     if let Some(bubblewrap) = docent_sandbox::Offered::look().bubblewrap {
         let mut probe = Command::new(bubblewrap);
         let ran = probe.args(["--unshare-all", "--ro-bind", "/", "/", "true"]).output().unwrap();
-        let (code, said) = if ran.status.success() {
-            (0, "bubblewrap: in force around other programs")
+        let (code, detail) = if ran.status.success() {
+            (0, "bubblewrap: active for other programs")
         } else {
-            (1, "no program starts in it")
+            (1, "programs don't start in it")
         };
-        ask("strict").ends(code).prints(said);
+        ask("strict").ends(code).prints(detail);
     } else {
         ask("strict").ends(1).prints("bubblewrap is not installed");
         ask("auto").ends(0).prints("warn  sandbox").prints("other programs start without it");
@@ -447,7 +448,7 @@ fn doctor_fails_on_what_would_stop_the_server() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let run = place.run(&["doctor", "--transport", "http", "--port", &port]);
-    run.ends(1).prints("fail  port").prints("is taken; choose another with --port");
+    run.ends(1).prints("fail  port").prints("is in use; choose another with --port");
     place.run(&["doctor", "--port", &port]).ends(0).prints("warn  port");
     let open = place.run(&["doctor", "--transport", "http", "--port", "0", "--host", "0.0.0.0"]);
     open.ends(1).prints("fail  auth").prints("refusing to listen on 0.0.0.0");

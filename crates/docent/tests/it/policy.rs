@@ -228,7 +228,7 @@ fn a_tool_that_is_off_is_not_allowed() {
             .ends(1)
             .prints(&format!("off: {tool} for anonymous\n  because the network is off"))
             .prints("~/.config/docent/docent.toml")
-            .prints("note: once enabled: allowed (the scope \"*\" of `anonymous`; no rule speaks of it)");
+            .prints("note: once enabled: allowed (the scope \"*\" of `anonymous`; no matching rule)");
         let answer = test(&[tool, "--json"]).ends(1).json();
         assert_eq!(answer["allowed"], false, "{answer}");
         assert_eq!(answer["rulings"][0]["verdict"], "off", "{answer}");

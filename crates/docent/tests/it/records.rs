@@ -109,9 +109,9 @@ async fn records_are_for_the_user_alone_wherever_they_lie() {
 fn doctor_says_which_servers_may_write_to_the_record() {
     let place = Place::new();
     place.settings("mcp_servers.notes.command = \"notes\"\n");
-    place.run(&["doctor"]).ends(0).prints("the server notes may write to it too: set audit.file");
+    place.run(&["doctor"]).ends(0).prints("the server notes can write to it too: set audit.file");
     place.settings("mcp_servers.notes = { command = \"notes\", sandbox = \"strict\" }\n");
-    assert!(!place.run(&["doctor"]).ends(0).out.contains("may write to it too"));
+    assert!(!place.run(&["doctor"]).ends(0).out.contains("can write to it too"));
 }
 
 #[tokio::test]

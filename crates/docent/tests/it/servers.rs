@@ -59,11 +59,11 @@ fn what_is_added_is_said_and_nothing_is_dropped() {
         (&["a__b", "--", "true"][..], "it has `__` in its name"),
         (&["repo", "--", "true"], "it is the name of one of docent's own suites"),
         (&["a"], "name a program after --, or an address with --url"),
-        (&["a", "--header", "A=b", "--", "true"], "--header is for an address"),
-        (&["a", "--sse", "--", "true"], "--sse is for an address"),
-        (&["a", "--url", "http://h/", "--env", "A=b"], "--env is for a program"),
-        (&["a", "--url", "http://h/", "--cwd", "/"], "--cwd is for a program"),
-        (&["a", "--url", "ws://h/", "--sse"], "--sse is for an address of http or https"),
+        (&["a", "--header", "A=b", "--", "true"], "--header only applies to an address"),
+        (&["a", "--sse", "--", "true"], "--sse only applies to an address"),
+        (&["a", "--url", "http://h/", "--env", "A=b"], "--env only applies to a program"),
+        (&["a", "--url", "http://h/", "--cwd", "/"], "--cwd only applies to a program"),
+        (&["a", "--url", "ws://h/", "--sse"], "--sse only applies to an http or https address"),
         (&["a", "--url", "ftp://h/"], "must begin with https://, http://, wss://, ws://"),
         (&["a", "--env", "A", "--", "true"], "must be NAME=VALUE"),
     ] {
@@ -76,7 +76,7 @@ fn what_is_added_is_said_and_nothing_is_dropped() {
     place
         .run(&["servers", "add", "a", "--", "false"])
         .ends(2)
-        .says("--replace puts this one in its place");
+        .says("replace it with --replace");
     place.run(&["servers", "add", "a", "--replace", "--", "false"]).ends(0);
     place
         .run(&["servers", "add", "b", "--env", "K=${NOPE}", "--", "true"])

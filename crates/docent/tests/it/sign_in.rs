@@ -263,7 +263,7 @@ fn a_login_is_kept_and_used() {
     let refused = place.run(&["call", "whoami", "acme"]);
     refused.ends(1).says("docent servers login acme");
     let (run, page) = log_in(&place);
-    run.ends(0).prints("Signed in at acme.");
+    run.ends(0).prints("Signed in to acme.");
     assert!(page.contains("You are signed in"), "{page}");
     let (_, record) = kept(&place);
     assert_eq!(record["access_token"], "secret-token-1");

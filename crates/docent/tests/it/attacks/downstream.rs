@@ -186,8 +186,8 @@ async fn hidden_text_in_a_definition_is_shown_and_told() {
     let tried = place.run(&["servers", "test"]);
     tried
         .ends(0)
-        .prints("odd: the description of trap: hidden characters\n")
-        .prints("odd: the description of talk: ");
+        .prints("suspicious: the description of trap: hidden characters\n")
+        .prints("suspicious: the description of talk: ");
     assert!(!tried.out.contains("description of plain"), "{}", tried.out);
 }
 

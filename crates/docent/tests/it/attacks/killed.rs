@@ -101,7 +101,7 @@ async fn servers_come_back_when_the_process_that_starts_them_is_killed() {
         let stray = number(&mut server, "odd__leave").await;
         let (guard, keeper) = guard_and_keeper(&server);
         kill(keeper);
-        server.log_line("the process that starts servers has ended").await.unwrap();
+        server.log_line("the process that starts servers ended").await.unwrap();
         gone(&[keeper, first, stray]);
         let second = number(&mut server, "odd__who").await;
         assert_ne!(second, first, "round {round}");
@@ -110,7 +110,7 @@ async fn servers_come_back_when_the_process_that_starts_them_is_killed() {
         assert_eq!(children(guard), [now], "no zombie is left");
     }
     let log = server.log().join("\n");
-    assert!(log.contains("signal 9 (SIGKILL)") && log.contains("it runs again"), "{log}");
+    assert!(log.contains("signal 9 (SIGKILL)") && log.contains("it was restarted"), "{log}");
     let last = number(&mut server, "odd__who").await;
     signal(&server, Signal::TERM);
     ends_well(&mut server).await;
@@ -143,7 +143,7 @@ async fn a_docent_without_servers_goes_on_when_the_process_that_starts_them_is_k
     server.open(LEGACY).await.unwrap();
     let (guard, keeper) = guard_and_keeper(&server);
     kill(keeper);
-    server.log_line("the process that starts servers has ended").await.unwrap();
+    server.log_line("the process that starts servers ended").await.unwrap();
     gone(&[keeper]);
     assert!(server.ask("ping", json!({})).await.unwrap().get("result").is_some());
     assert_eq!(children(server.process_id().unwrap()), [guard]);
@@ -160,7 +160,7 @@ async fn servers_go_on_when_the_guard_of_the_process_that_starts_them_is_killed(
     let first = number(&mut server, "odd__who").await;
     let (guard, keeper) = guard_and_keeper(&server);
     kill(guard);
-    server.log_line("the guard of the process that starts servers has ended").await.unwrap();
+    server.log_line("the guard of the process that starts servers ended").await.unwrap();
     gone(&[guard]);
     assert_eq!(number(&mut server, "odd__who").await, first);
     let stray = number(&mut server, "odd__leave").await;
@@ -186,6 +186,6 @@ async fn docent_fails_when_no_server_can_be_started_any_more() {
     let status = server.end().await.unwrap();
     let log = server.log().join("\n");
     assert_eq!(status.code(), Some(1), "{log}");
-    assert!(log.contains("can't start another one: restart docent"), "{log}");
+    assert!(log.contains("cannot be restarted: restart docent"), "{log}");
     ended(&[guard, keeper, first]);
 }
