@@ -1,4 +1,4 @@
-//! Who is calling, and whether there is room: keys, rates, calls in flight.
+//! Authenticates callers and limits them: keys, rates, calls in flight.
 
 use crate::{
     Strangers,
@@ -20,13 +20,13 @@ use std::{
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The keys that open the door. Tokens are kept as digests, so that comparing takes the same time for every guess.
+/// The configured keys. Tokens are stored as digests, so that a comparison takes the same time for every guess.
 pub(crate) struct Keyring {
     keys: Vec<(Principal, [u8; 32])>,
     required: bool,
     anonymous: Principal,
     strangers: Strangers,
-    /// Names of keys that were known once. Whoever came in with one may still be here.
+    /// Names of former keys. Callers authenticated with one may still be connected.
     former: HashSet<Arc<str>>,
 }
 
@@ -43,7 +43,7 @@ impl Keyring {
         let mut ring: Vec<(Principal, [u8; 32])> = Vec::with_capacity(keys.len());
         for Key { name, token, scopes } in keys {
             let problem = if name.is_empty() || name == ANONYMOUS {
-                Some("a key needs a name, and `anonymous` is taken")
+                Some("a key needs a name other than `anonymous`")
             } else if token.trim().is_empty() {
                 Some("its token is empty")
             } else if !names.insert(name.clone()) {
@@ -73,18 +73,18 @@ impl Keyring {
         self.required
     }
 
-    /// Whether lists depend on who asks.
+    /// Whether lists depend on the caller.
     pub(crate) fn has_keys(&self) -> bool {
         !self.keys.is_empty() || !self.strangers.is_empty()
     }
 
-    /// Remembers the keys of the ring that this one replaces.
+    /// Remembers the keys of the set that this one replaces.
     pub(crate) fn succeed(&mut self, other: &Self) {
         let known = other.keys.iter().map(|(principal, _)| &principal.name);
         self.former = known.chain(&other.former).cloned().collect();
     }
 
-    /// What somebody who came in earlier may do now.
+    /// What a principal authenticated earlier may do now.
     pub(crate) fn current(&self, principal: Principal) -> Principal {
         match principal.kind {
             PrincipalKind::Anonymous if principal.name == self.anonymous.name => {
@@ -103,12 +103,12 @@ impl Keyring {
         }
     }
 
-    /// Nobody in particular. Where a key is required, this principal may use nothing.
+    /// The anonymous principal. If a key is required, it may use nothing.
     pub(crate) fn anonymous(&self) -> &Principal {
         &self.anonymous
     }
 
-    /// Whom to trust about callers without a key.
+    /// How callers without a key are authenticated.
     pub(crate) fn strangers(&self) -> &Strangers {
         &self.strangers
     }
@@ -123,7 +123,7 @@ impl Keyring {
             return anonymous();
         }
         let offered = digest(token);
-        // Every key is compared, so that the time taken does not tell which one was near.
+        // Every key is compared, so that the time taken does not reveal which one was close.
         let mut found = None;
         for (principal, known) in &self.keys {
             if bool::from(known.ct_eq(&offered)) {
@@ -146,7 +146,7 @@ fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }
 
-/// A rate that each client has to itself.
+/// A rate limit with a separate budget per client.
 pub(crate) struct Meter {
     limiter: DefaultKeyedRateLimiter<ClientKey>,
     clock: DefaultClock,
@@ -173,9 +173,9 @@ impl Meter {
         self.rate
     }
 
-    /// Counts one; an error says how long to wait.
+    /// Counts one request; an error states how long to wait.
     pub(crate) fn check(&self, client: &ClientKey) -> Result<(), Duration> {
-        // Clients that have been quiet for a whole window are forgotten, so the table can't grow without end.
+        // Clients that were idle for a whole window are forgotten, so the table stays bounded.
         if self.checks.fetch_add(1, Ordering::Relaxed) % 4096 == 4095 {
             self.limiter.retain_recent();
             self.limiter.shrink_to_fit();
@@ -184,7 +184,7 @@ impl Meter {
     }
 }
 
-/// Calls in flight, counted for each client by itself.
+/// Limits calls in flight, per client.
 #[derive(Debug)]
 pub(crate) struct Lanes {
     lanes: Mutex<HashMap<ClientKey, Arc<Lane>>>,
@@ -209,7 +209,7 @@ impl Lanes {
         Arc::new(Self { lanes: Mutex::default(), cap })
     }
 
-    /// Takes a place, waiting in line for it where the line is not full, and no longer than `patience`.
+    /// Takes a permit, queueing if the queue is not full, for at most `patience`.
     pub(crate) async fn enter(
         self: &Arc<Self>,
         client: ClientKey,
@@ -241,7 +241,7 @@ impl Lanes {
             return Err(crowded);
         };
         drop(waiting);
-        // The semaphore is never closed; were it, the call would run uncounted instead of hanging.
+        // The semaphore is never closed; if it were, the call would run uncounted instead of blocking.
         place.permit = permit.ok();
         Ok(place)
     }
@@ -255,10 +255,10 @@ impl Drop for Waiting {
     }
 }
 
-/// Clients that are remembered while they are quiet, so that a client's next call finds its lane.
+/// Idle clients that are remembered, so that a client's next call finds its queue.
 const QUIET_LANES: usize = 256;
 
-/// A place among a client's running calls. Beyond some, the last one to leave takes the client's lane with it.
+/// A permit for one running call. If many clients are remembered, the last permit removes its client's queue.
 #[derive(Debug)]
 pub(crate) struct Place {
     permit: Option<OwnedSemaphorePermit>,
@@ -271,7 +271,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         drop(self.permit.take());
         let mut lanes = self.lanes.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        // Two owners: the table and this place. Nobody else can join while the table is locked.
+        // Two owners: the table and this permit. No other call can join while the table is locked.
         if lanes.len() > QUIET_LANES && Arc::strong_count(&self.lane) == 2 {
             lanes.remove(&self.client);
         }
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_told_apart() {
+    fn tokens_are_distinguished() {
         let ring =
             Keyring::new(vec![key("ann", "one"), key("bob", "two")], Strangers::default(), true)
                 .unwrap();
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(crowded, Crowded { running: 1, waiting: 4 });
         assert!(
             lanes.enter(client("bob"), PATIENT).await.is_ok(),
-            "another client has a lane of its own"
+            "another client has a queue of its own"
         );
         drop(first);
         let mut line = line.into_iter();
@@ -397,7 +397,7 @@ mod tests {
         assert_eq!(crowded, Crowded { running: 1, waiting: 4 });
         assert_eq!(first.lane.waiting.load(Ordering::Acquire), 0);
         drop(first);
-        assert!(lanes.enter(ann, Duration::ZERO).await.is_ok(), "a free place needs no patience");
+        assert!(lanes.enter(ann, Duration::ZERO).await.is_ok(), "a free permit needs no waiting");
     }
 
     #[tokio::test]

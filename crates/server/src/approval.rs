@@ -1,4 +1,4 @@
-//! Asks the person at the client before a tool runs that policy says to ask about.
+//! Asks the user for approval before running tools that the policy lists.
 
 use crate::audit;
 use docent_screen::one_line;
@@ -6,47 +6,47 @@ use docent_tool::{CallContext, Object, ToolError, ToolInfo};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// Characters of an argument's name that a question shows.
+/// Maximum characters shown of an argument's name.
 const NAME: usize = 64;
-/// Characters of its value that a question shows from the beginning, and as many from the end.
+/// Maximum characters shown of its value at the beginning, and at the end.
 const VALUE: usize = 400;
-/// Arguments that a question shows of those that the tool's schema declares.
+/// Maximum arguments shown that the tool's schema declares.
 const DECLARED: usize = 64;
-/// The same of others, of which a caller can make up as many as it likes.
+/// Maximum other arguments shown, of which a caller can make up any number.
 const UNDECLARED: usize = 20;
 
-/// What an answer to such a question is known by.
+/// Prefix of the keys of such questions.
 const PREFIX: &str = "approval-";
 
-/// Whether an answer is one to a question of this kind. What a server asks has a number behind its name.
+/// Whether a key belongs to an approval question. Keys of a server's own questions end in a number.
 pub(crate) fn is_key(key: &str) -> bool {
     key.strip_prefix(PREFIX).is_some_and(|digest| digest.len() == 64 && !digest.contains('-'))
 }
 
-/// Ends with an error unless the person approves of this very call: the `nth` within a request, which itself is 0.
+/// Returns an error unless the user approves this very call: the `nth` within a request, which itself is 0.
 pub(crate) async fn ask(
     context: &CallContext,
     tool: &ToolInfo,
     arguments: &Object,
     (rule, nth): (&str, usize),
 ) -> Result<(), ToolError> {
-    let told = told(arguments, &tool.input_schema)?;
+    let listed = told(arguments, &tool.input_schema)?;
     let tool = &tool.name;
     let question = json!({
         "mode": "form",
-        "message": format!("Run the tool `{tool}`? ({rule} wants your approval.){told}"),
+        "message": format!("Run the tool `{tool}`? ({rule} wants your approval.){listed}"),
         "requestedSchema": {
             "type": "object",
             "properties": {"approve": {"type": "boolean", "title": "Run it", "default": false}},
             "required": ["approve"],
         },
     });
-    // Approval of one call is not approval of another: of another tool, other arguments, or once more.
+    // An approval covers one call only: not another tool, other arguments, or a repetition.
     let own = json!({"tool": tool, "arguments": arguments, "nth": nth});
     let key = format!("{PREFIX}{}", audit::digest(own.as_object()));
     let answer = context.elicit(&key, question).await.map_err(|error| match error {
         ToolError::ClientLacks(_) => ToolError::failed(format!(
-            "`{tool}` runs only with a person's approval ({rule}), and this client can't ask for it"
+            "`{tool}` requires a person's approval ({rule}), and this client cannot ask for it"
         )),
         other => other,
     })?;
@@ -57,8 +57,8 @@ pub(crate) async fn ask(
     Err(ToolError::failed(format!("`{tool}` was not run: its call was not approved ({rule})")))
 }
 
-/// Every argument on a line of its own, those that the schema declares first: what a caller adds hides nothing that the tool
-/// goes by. Where not all of them can be shown, nobody is asked.
+/// Every argument on its own line, those declared by the schema first, so that additional arguments cannot hide the
+/// relevant ones. If not all of them can be shown, the user is not asked.
 fn told(arguments: &Object, schema: &Object) -> Result<String, ToolError> {
     let known = schema.get("properties").and_then(Value::as_object);
     let is_declared = |name: &str| known.is_some_and(|known| known.contains_key(name));
@@ -69,24 +69,24 @@ fn told(arguments: &Object, schema: &Object) -> Result<String, ToolError> {
     for (given, most, does) in groups {
         if given > most {
             let problem = format!(
-                "must be at most {most} that the tool's schema {does}, so that the person who approves of the call sees \
-                 them all; these are {given}"
+                "must be at most {most} that the tool's schema {does}, so that the person who approves the call sees \
+                 them all; there are {given}"
             );
             return Err(ToolError::argument("arguments", problem));
         }
     }
-    let mut told = String::new();
+    let mut lines = String::new();
     for (name, value) in declared.into_iter().chain(others) {
         let name = shown(&json!(name).to_string(), NAME, 0);
         let value = shown(&value.to_string(), VALUE, VALUE);
         // Writing to a string can't fail.
-        write!(told, "\n{name}: {value}").unwrap_or_default();
+        write!(lines, "\n{name}: {value}").unwrap_or_default();
     }
-    Ok(told)
+    Ok(lines)
 }
 
-/// A text on one line, with nothing in it that can't be seen; of a long one the beginning and the end, and how much is
-/// between them.
+/// A text on one line without invisible characters; a long one is reduced to its beginning and end, with the length in
+/// between.
 fn shown(text: &str, head: usize, tail: usize) -> String {
     let text = one_line(text);
     let length = text.chars().count();
@@ -107,23 +107,23 @@ mod tests {
         told(arguments.as_object().unwrap(), schema.as_object().unwrap())
     }
 
-    /// So many arguments, called by numbers.
+    /// This many arguments, named by numbers.
     fn numbered(count: usize) -> Value {
         (0..count).map(|n| (n.to_string(), json!(n))).collect()
     }
 
     #[test]
     fn nothing_is_hidden_behind_something_long() {
-        let told =
+        let listed =
             of(&json!({"padding": "x".repeat(5000), "path": "/etc/\u{202e}gpj.exe"})).unwrap();
-        assert!(told.starts_with("\n\"path\": \"/etc/<U+202E>gpj.exe\"\n\"padding\": "), "{told}");
-        assert!(told.contains("x… [4202 characters are not shown] …x"), "{told}");
+        assert!(listed.starts_with("\n\"path\": \"/etc/<U+202E>gpj.exe\"\n\"padding\": "), "{listed}");
+        assert!(listed.contains("x… [4202 characters are not shown] …x"), "{listed}");
         for blanks in [400, 4000] {
             let command = format!("ls{}; rm -rf ~", " ".repeat(blanks));
-            let told = of(&json!({"command": command})).unwrap();
+            let listed = of(&json!({"command": command})).unwrap();
             assert!(
-                told.starts_with("\n\"command\": \"ls ") && told.ends_with("; rm -rf ~\""),
-                "{told}"
+                listed.starts_with("\n\"command\": \"ls ") && listed.ends_with("; rm -rf ~\""),
+                "{listed}"
             );
         }
     }
@@ -131,12 +131,12 @@ mod tests {
     #[test]
     fn a_name_takes_one_line_and_not_all_of_it() {
         for name in ["a\npath: \"/tmp\"", "a\r\u{85}\u{2028}b", "\u{1b}[2Ja", &"\n".repeat(5000)] {
-            let told = of(&json!({"path": "/etc/shadow", (name): 1})).unwrap();
-            assert!(told.starts_with("\n\"path\": \"/etc/shadow\"\n\""), "{told}");
+            let listed = of(&json!({"path": "/etc/shadow", (name): 1})).unwrap();
+            assert!(listed.starts_with("\n\"path\": \"/etc/shadow\"\n\""), "{listed}");
             let is_plain =
                 |c: char| c == '\n' || !(c.is_control() || ('\u{2028}'..='\u{2029}').contains(&c));
-            assert!(told.chars().all(is_plain) && told.matches('\n').count() == 2, "{told}");
-            assert!(told.len() < 300 && told.ends_with(": 1"), "{told}");
+            assert!(listed.chars().all(is_plain) && listed.matches('\n').count() == 2, "{listed}");
+            assert!(listed.len() < 300 && listed.ends_with(": 1"), "{listed}");
         }
     }
 
@@ -144,10 +144,10 @@ mod tests {
     fn what_can_not_be_shown_is_not_asked_about() {
         let mut arguments = numbered(20);
         arguments["path"] = json!("/etc/shadow");
-        let told = of(&arguments).unwrap();
+        let listed = of(&arguments).unwrap();
         assert!(
-            told.starts_with("\n\"path\": \"/etc/shadow\"\n") && told.ends_with("\n\"19\": 19"),
-            "{told}"
+            listed.starts_with("\n\"path\": \"/etc/shadow\"\n") && listed.ends_with("\n\"19\": 19"),
+            "{listed}"
         );
         let problem = of(&numbered(21)).unwrap_err().to_string();
         assert!(

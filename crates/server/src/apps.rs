@@ -1,5 +1,5 @@
-//! MCP Apps, the extension `io.modelcontextprotocol/ui` (2026-01-26): which clients have a place for pages, and what
-//! those are told. To all others, lists and answers are as if there were none.
+//! MCP Apps, the extension `io.modelcontextprotocol/ui` (2026-01-26): which clients can show pages, and what they
+//! receive. For all others, lists and answers contain no pages.
 
 use crate::{
     Server,
@@ -22,7 +22,7 @@ use std::sync::Arc;
 const EXTENSION: &str = "io.modelcontextprotocol/ui";
 const MIME: &str = "text/html;profile=mcp-app";
 
-/// Whether the sender of a request has a place for pages. The stateless revision says so with each request.
+/// Whether the sender of a request can show pages. The stateless revision declares it with each request.
 pub(crate) fn shown_by(context: &RequestContext<RoleServer>, dialect: Dialect) -> bool {
     if dialect == Dialect::V2026_07_28 {
         let able = context.meta.get(CLIENT_CAPABILITIES);
@@ -48,27 +48,27 @@ fn is_page(mime: &str) -> bool {
     bare.map(|one| one.to_ascii_lowercase()).eq(MIME.chars())
 }
 
-/// What a server whose providers have pages says of itself.
+/// The capability of a server whose providers have pages.
 pub(crate) fn capability(providers: &[Arc<dyn Provider>]) -> ExtensionCapabilities {
     let some = with_parts(providers).iter().any(|provider| !provider.apps().is_empty());
     some.then(|| (EXTENSION.to_owned(), JsonObject::new())).into_iter().collect()
 }
 
-/// What is left of a server's extensions in the handshake of a session: revisions of that era don't know them, but
-/// clients that announce this one look for it there.
+/// The extensions to announce in the handshake of a session: those revisions don't define extensions, but clients that
+/// announce this one look for it there.
 pub(crate) fn negotiated(ours: &ExtensionCapabilities) -> Option<ExtensionCapabilities> {
     let (name, settings) = ours.get_key_value(EXTENSION)?;
     Some([(name.clone(), settings.clone())].into())
 }
 
-/// A tool as it is listed to whoever can show its page. Pages may call it as well.
+/// A tool as listed for clients that can show its page. Pages may call it as well.
 pub(crate) fn named(mut tool: Tool, uri: &str) -> Tool {
     let meta = tool.meta.get_or_insert_with(|| MetaObject(JsonObject::new()));
     meta.0.insert("ui".into(), json!({"resourceUri": uri, "visibility": ["model", "app"]}));
     tool
 }
 
-/// A page as a list of resources shows it.
+/// A page as a listed resource.
 pub(crate) fn resource(app: &App) -> Resource {
     let mut resource = Resource::new(app.uri, app.name);
     resource.title = Some(app.title.to_owned());
@@ -78,7 +78,7 @@ pub(crate) fn resource(app: &App) -> Resource {
     resource
 }
 
-/// The page itself. It reaches no other host, so that it asks for none.
+/// The page itself. It needs no other host, so it requests none.
 pub(crate) fn contents(app: &App) -> ResourceContents {
     let ui = json!({"prefersBorder": true});
     ResourceContents::TextResourceContents {
@@ -90,7 +90,7 @@ pub(crate) fn contents(app: &App) -> ResourceContents {
 }
 
 impl Server {
-    /// The pages of all that this guest may see, each once.
+    /// The pages that this caller may see, without duplicates.
     pub(crate) fn apps(&self, guest: &Guest) -> Vec<App> {
         let mut all: Vec<App> = Vec::new();
         for app in self.seen_by(guest).iter().flat_map(|provider| provider.apps()) {

@@ -1,4 +1,4 @@
-//! Whoever listens while a call runs: progress, log lines and pieces of the answer to the client, questions to it.
+//! The client of a running call: sends progress, log messages and pieces of the answer, and asks questions.
 #![expect(
     deprecated,
     reason = "the protocol marks logging, sampling and roots as going; older revisions keep them"
@@ -45,14 +45,14 @@ use std::{
 use tokio::sync::{Notify, SetOnce};
 use tokio_util::sync::CancellationToken;
 
-/// Notifications that wait to be sent. A client that reads slowly hears fewer steps, and the tool never waits for it.
+/// Maximum queued notifications. A client that reads slowly misses steps, and the tool never waits for it.
 const OUTBOX: usize = 256;
-/// How long a client may take to answer a question that is put to it while the call waits.
+/// How long a client may take to answer a question while the call waits.
 pub(crate) const ANSWER_TIME: Duration = Duration::from_mins(5);
-/// How long a client may take to answer a question that travels in a result.
+/// How long a client may take to answer a question that is part of a result.
 const QUESTION_TTL: Duration = Duration::from_hours(1);
 
-/// The client at the other end of one request.
+/// The client of one request.
 pub(crate) struct Listener {
     this: Weak<Listener>,
     server: Arc<Server>,
@@ -65,7 +65,7 @@ pub(crate) struct Listener {
     request: RequestId,
     meta: RequestMetaObject,
     token: Option<ProgressToken>,
-    /// The quietest level that is told; `None` tells nothing.
+    /// The minimum log level; `None` sends nothing.
     level: Option<Level>,
     streams: bool,
     modern: bool,
@@ -73,41 +73,42 @@ pub(crate) struct Listener {
     ready: Notify,
     notes: Mutex<Notes>,
     waits: Mutex<Waits>,
-    /// Set once the request has been answered with a task: from then on, questions go through the task, and move the
-    /// deadline by no more than this, so that the call ends before its task does.
+    /// Set once the request has been answered with a task: from then on, questions go through the task, and extend the
+    /// deadline by at most this, so that the call ends before its task does.
     task: OnceLock<(TaskContext, Duration)>,
-    /// Set for all calls at once, when the server closes.
+    /// Set for all calls at once when the server shuts down.
     hurry: Arc<SetOnce<()>>,
     screening: Screening,
 }
 
-/// What a call has said, asked and been told.
+/// State of a call: progress, emitted pieces, questions and answers.
 #[derive(Default)]
 struct Notes {
     progress: Option<f64>,
-    /// Where the last step said that progress ends.
+    /// The total of the last progress step.
     total: Option<f64>,
     pace: ProgressPace<Progress>,
     emitted: Vec<Block>,
     answers: BTreeMap<String, Value>,
     asked: Vec<(String, Ask)>,
     state: Option<String>,
-    /// Calls within this one.
+    /// Number of nested calls.
     nested: usize,
 }
 
-/// What travels with the client between the rounds of one call.
+/// State kept by the client between the rounds of one call.
 #[derive(Serialize, Deserialize, Default)]
 struct Carried {
     answers: BTreeMap<String, Value>,
     state: Option<String>,
-    /// What was asked, so that nobody answers what was not.
+    /// The keys of the questions, so that only those can be answered.
     #[serde(default)]
     asked: Vec<String>,
 }
 
 impl Listener {
-    /// Takes over a request of a session, which has a number. The level is what `logging/setLevel` chose, for revisions that have it.
+    /// Takes over a request of a session, which has a number. The level was set by `logging/setLevel`, in revisions
+    /// that have it.
     pub(crate) fn new(
         context: RequestContext<RoleServer>,
         guest: &Guest,
@@ -119,7 +120,7 @@ impl Listener {
         let modern = guest.is_modern();
         let level = if modern { meta.log_level().map(convert::level) } else { session_level };
         if let Some(level) = level.filter(|_| modern) {
-            // Servers with sessions are told by a request of its own.
+            // Servers with sessions get a separate request for this.
             server.set_level(level);
         }
         let name = format!("{}#{session}", guest.principal().name);
@@ -165,14 +166,14 @@ impl Listener {
         let mut notes = self.notes();
         notes.answers = carried.answers;
         notes.state = carried.state;
-        // An answer of the wrong shape is as good as none: the question is asked again.
+        // A malformed answer counts as missing: the question is asked again.
         let was_asked = |key: &String| !approval::is_key(key) || carried.asked.contains(key);
         let answers = responses.into_iter().flatten();
         notes.answers.extend(answers.filter(|(key, answer)| answer.is_object() && was_asked(key)));
         Ok(())
     }
 
-    /// Whether a call may be run again with answers, so that its arguments are needed once more.
+    /// Whether a call may be repeated with answers, so that its arguments are needed again.
     pub(crate) fn may_run_again(&self) -> bool {
         if self.modern {
             return guest::declares_tasks(&self.meta);
@@ -183,7 +184,7 @@ impl Listener {
         })
     }
 
-    /// Set once the server closes.
+    /// Set once the server shuts down.
     pub(crate) fn hurried(&self) -> &SetOnce<()> {
         &self.hurry
     }
@@ -196,7 +197,7 @@ impl Listener {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets what an earlier round emitted and asked.
+    /// Discards what an earlier round emitted and asked.
     pub(crate) fn begin_round(&self) {
         let mut notes = self.notes();
         notes.emitted.clear();
@@ -204,15 +205,15 @@ impl Listener {
         notes.nested = 0;
     }
 
-    /// The pieces that were handed over and have not been sent.
+    /// The emitted pieces that have not been sent.
     pub(crate) fn take_emitted(&self) -> Vec<Block> {
         std::mem::take(&mut self.notes().emitted)
     }
 
-    /// From now on the client follows a task: it hears no more of this request. `patience` is how far questions may move
-    /// the deadline in all.
+    /// From now on the client follows a task: this request sends nothing more. `patience` is how far questions may
+    /// extend the deadline in total.
     pub(crate) fn follow(&self, task: TaskContext, patience: Duration) {
-        // A request becomes a task once.
+        // A request becomes a task only once.
         self.task.set((task, patience)).unwrap_or_default();
         self.notes().pace.take_last();
         self.queue().clear();
@@ -228,7 +229,7 @@ impl Listener {
         }
         let mut queue = self.queue();
         if queue.len() >= OUTBOX {
-            // The newest step replaces the one before it; other lines are dropped.
+            // The newest step replaces the previous one; other notifications are dropped.
             let is_step = |queued: &ServerNotification| {
                 matches!(queued, ServerNotification::ProgressNotification(_))
             };
@@ -256,7 +257,7 @@ impl Listener {
         let able = match ask {
             Ask::Sample(params) if tools(params) && able.sampling.is_some() => {
                 let able = able.sampling.is_some_and(|sampling| sampling.tools.is_some());
-                let why = "the client's model can't be given tools: it does not announce `sampling.tools`";
+                let why = "the client does not support tools in sampling: it does not announce `sampling.tools`";
                 return if able { Ok(()) } else { Err(ToolError::failed(why)) };
             }
             Ask::Sample(_) => able.sampling.is_some(),
@@ -266,12 +267,12 @@ impl Listener {
         if able { Ok(()) } else { Err(ToolError::ClientLacks(capability(ask))) }
     }
 
-    /// Whether questions can be put to the client while the call goes on.
+    /// Whether the client can be asked while the call runs.
     pub(crate) fn answers_at_once(&self) -> bool {
         !self.modern || self.is_task()
     }
 
-    /// Puts all questions to the client at once and keeps the answers for the next round.
+    /// Asks all questions concurrently and keeps the answers for the next round.
     pub(crate) async fn put(&self, needed: InputNeeded) -> Result<(), ToolError> {
         let put = |(key, ask): (String, Ask)| {
             Box::pin(async move { self.answer(&key, ask).await.map(drop) })
@@ -327,7 +328,8 @@ impl Listener {
         Ok(answer)
     }
 
-    /// An approval is for a person, who must see what is approved as it is, and shows what is hidden by itself.
+    /// An approval question is for a person, who must see the unredacted call; it makes hidden characters visible
+    /// itself.
     fn screen(&self, key: &str, ask: &mut Ask) -> Result<(), ToolError> {
         if approval::is_key(key) { Ok(()) } else { self.screening.question(ask) }
     }
@@ -361,12 +363,12 @@ impl Listener {
                 Err(ToolError::Stopped(Stop::Cancelled))
             }
             Err(error) => {
-                Err(ToolError::failed(format!("the client can't be asked {method}: {error}")))
+                Err(ToolError::failed(format!("cannot send {method} to the client: {error}")))
             }
         }
     }
 
-    /// The result that carries questions to a client which answers by asking again.
+    /// The result that carries questions to a client which answers by repeating the request.
     pub(crate) fn input_required(
         &self,
         needed: InputNeeded,
@@ -435,12 +437,12 @@ impl Audience for Listener {
                     .send_notification(ServerNotification::CustomNotification(notification))
                     .await;
                 if let Err(error) = sent {
-                    tracing::debug!(%error, "a piece of an answer did not reach its client");
+                    tracing::debug!(%error, "cannot send a piece of an answer to the client");
                 }
             });
         }
         self.screening.block(&mut block);
-        // In the first revision a step has no message, and would be a number alone.
+        // In the first revision a step has no message, and would only be a number.
         if self.token.is_some()
             && self.guest.dialect != Dialect::V2024_11_05
             && let Block::Text { text, .. } = &block
@@ -502,12 +504,12 @@ impl Audience for Listener {
 
     fn pass_on(&self, method: &str, mut params: Value) {
         self.screening.fields(&mut params);
-        let told = CustomNotification::new(method, Some(params));
+        let notification = CustomNotification::new(method, Some(params));
         let peer = self.peer.clone();
         tokio::spawn(async move {
-            let told = ServerNotification::CustomNotification(told);
-            if let Err(error) = peer.send_notification(told).await {
-                tracing::debug!(%error, "a notification did not reach its client");
+            let notification = ServerNotification::CustomNotification(notification);
+            if let Err(error) = peer.send_notification(notification).await {
+                tracing::debug!(%error, "cannot send a notification to the client");
             }
         });
     }
@@ -555,10 +557,10 @@ impl Audience for Listener {
     }
 }
 
-/// A question of a task had its time.
+/// The error for a question of a task that was not answered in time.
 fn unanswered() -> ToolError {
     let seconds = ANSWER_TIME.as_secs();
     ToolError::failed(format!(
-        "nobody answered within {seconds} s: call again when somebody can answer"
+        "no answer within {seconds} s: call again when someone can answer"
     ))
 }

@@ -1,6 +1,6 @@
-//! One line for every call, read and prompt: who, with what, how it ended. Written before the answer goes.
+//! Writes one line per call, read and prompt: caller, target, outcome. Written before the answer is sent.
 //!
-//! The file is `docent-audit`'s; this module says what a line is made of.
+//! `docent-audit` owns the file; this module builds the lines.
 
 use crate::{hex, metrics::Outcome};
 use docent_audit::{Entry, Log, Settings, WriteError};
@@ -18,26 +18,26 @@ use tokio::{
     task::block_in_place,
 };
 
-/// Where audit lines go.
+/// The destination of audit lines.
 #[derive(Debug, Default)]
 pub struct Audit {
     log: Option<Log>,
-    /// Each line waits for the disk.
+    /// Whether each line waits for the disk.
     waits: bool,
 }
 
 impl Audit {
-    /// Nowhere.
+    /// No audit log.
     pub fn off() -> Self {
         Self::default()
     }
 
-    /// To this file, kept as the settings say. It is opened with the first line.
+    /// An audit log in this file. It is opened with the first line.
     pub fn open(path: impl Into<PathBuf>, settings: Settings) -> Self {
         Self { waits: settings.sync, log: Some(Log::open(path, settings)) }
     }
 
-    /// To this file, turned over past `max_bytes`, with the usual settings for everything else.
+    /// An audit log in this file, rotated at `max_bytes`, with default settings otherwise.
     pub fn to_file(path: impl Into<PathBuf>, max_bytes: u64) -> Self {
         Self::open(path, Settings { max_bytes, ..Settings::default() })
     }
@@ -50,7 +50,7 @@ impl Audit {
         self.log.as_ref().map_or(0, Log::failures)
     }
 
-    /// Whether a call may run: not if its line must be written and is known to be impossible.
+    /// Whether a call may run: not if its line must be written and is known to fail.
     pub(crate) fn ready(&self) -> Result<(), WriteError> {
         match &self.log {
             Some(log) if !log.is_sound() => aside(|| log.ready()),
@@ -61,8 +61,8 @@ impl Audit {
     /// Writes one line. An error means that the call must not be answered.
     pub(crate) fn write(&self, entry: &Entry<'_>) -> Result<(), WriteError> {
         let Some(log) = &self.log else { return Ok(()) };
-        // A line in the system's cache is written sooner than another thread could be asked to. A disk takes longer, and so
-        // does another process that holds the file.
+        // Writing to the system's cache takes less time than asking another thread. A disk takes longer, and so does
+        // another process that holds the file.
         if !self.waits
             && let Some(written) = log.append_at_once(entry)
         {
@@ -72,26 +72,26 @@ impl Audit {
     }
 }
 
-/// Does what takes long enough for this thread's other calls to be given to another one, where there is one.
+/// Runs something slow, moving this thread's other work to another thread if there is one.
 fn aside<T>(act: impl FnOnce() -> T) -> T {
     let is_shared = Handle::try_current()
         .is_ok_and(|handle| handle.runtime_flavor() == RuntimeFlavor::MultiThread);
     if is_shared { block_in_place(act) } else { act() }
 }
 
-/// Thousandths of a millisecond are as fine as anybody reads.
+/// Milliseconds with three decimals.
 pub(crate) fn milliseconds(took: Duration) -> f64 {
     (took.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// How a request ended, as its line says it.
+/// The outcome of a request, as written to its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
     pub(crate) bytes: usize,
-    /// Why, in a word of docent's own: another server writes nothing into the record.
+    /// The reason in a word of docent's own: another server must not write to the log.
     pub(crate) reason: Option<&'static str>,
-    /// The id that an internal error has in the program's log.
+    /// The id of an internal error in the program's log.
     pub(crate) reference: Option<String>,
 }
 
@@ -100,35 +100,35 @@ impl Ending {
         Self { outcome, bytes, reason: None, reference: None }
     }
 
-    /// It was not taken on.
+    /// The request was rejected.
     pub(crate) fn refused(reason: &'static str) -> Self {
         Self { reason: Some(reason), ..Self::new(Outcome::Refused, 0) }
     }
 
-    /// The answer is an error of the protocol.
+    /// The answer is a protocol error.
     pub(crate) fn failed(reason: &'static str) -> Self {
         Self { reason: Some(reason), ..Self::new(Outcome::Error, 0) }
     }
 }
 
-/// Lines of what is turned away at the door come at most this often, for each caller and reason: a flood must not push
-/// everything else out of the log.
+/// Minimum interval between lines about rejected requests, per caller and reason: a flood must not push everything else
+/// out of the log.
 const TURNED_AWAY_EVERY: Duration = Duration::from_secs(10);
-/// Callers and reasons that have lines of their own at a time, for the same cause.
+/// Maximum callers and reasons with lines of their own at a time, for the same reason.
 const TOLD_APART: usize = 32;
-/// Whom a line is about that stands for the callers beyond those.
+/// The principal in a line that covers the remaining callers.
 const OTHERS: &str = "(others)";
 
-/// Whom a line of the door is about.
+/// What identifies a line about rejected requests.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Whom {
     pub(crate) reason: &'static str,
-    /// Empty for somebody whom nobody knows.
+    /// Empty for an unknown caller.
     pub(crate) principal: Arc<str>,
     pub(crate) transport: &'static str,
 }
 
-/// When somebody's last line was written, and how many requests have come since.
+/// When the last line was written, and the number of requests since.
 #[derive(Debug, Default)]
 struct Since {
     told: Option<Instant>,
@@ -137,11 +137,11 @@ struct Since {
 
 impl Since {
     fn is_time(&self) -> bool {
-        self.told.is_none_or(|told| told.elapsed() >= TURNED_AWAY_EVERY)
+        self.told.is_none_or(|at| at.elapsed() >= TURNED_AWAY_EVERY)
     }
 }
 
-/// Requests turned away at the door, before it is known what they ask for. Every one of them is in the count of some line.
+/// Requests rejected before their kind is known. Every one of them is counted in some line.
 #[derive(Debug, Default)]
 pub(crate) struct TurnedAway(Mutex<HashMap<Whom, Since>>);
 
@@ -150,7 +150,7 @@ impl TurnedAway {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts one, and writes the lines that it is time for.
+    /// Counts one request, and writes the lines that are due.
     pub(crate) fn count(&self, audit: &Audit, mut whom: Whom) {
         if !audit.is_on() {
             return;
@@ -164,12 +164,12 @@ impl TurnedAway {
         self.write_due(audit);
     }
 
-    /// Writes the lines that it is time for.
+    /// Writes the lines that are due.
     pub(crate) fn write_due(&self, audit: &Audit) {
         self.write(audit, Since::is_time);
     }
 
-    /// Writes all that is counted and not told yet, for there may be no next time.
+    /// Writes all lines with a count, because this may be the last chance.
     pub(crate) fn write_all(&self, audit: &Audit) {
         self.write(audit, |_| true);
     }
@@ -180,7 +180,7 @@ impl TurnedAway {
             if !is_due(since) {
                 return true;
             }
-            // Who has not come since the last line is forgotten.
+            // Callers without requests since the last line are forgotten.
             let has_come = since.count > 0;
             if has_come {
                 due.push((whom.clone(), since.count));
@@ -198,13 +198,13 @@ impl TurnedAway {
                 count: Some(count),
                 ..Entry::default()
             };
-            // Refused already; that the line is missing is counted and told of.
+            // Refused already; that the line is missing is counted and logged.
             audit.write(&entry).unwrap_or_default();
         }
     }
 }
 
-/// What was asked for, as the line names it: a tool, a resource or a prompt.
+/// Sets the requested target: a tool, a resource or a prompt.
 pub(crate) fn about<'a>(entry: &mut Entry<'a>, method: &'a str, target: &'a str) {
     entry.method = method;
     let named = match method {
@@ -216,7 +216,7 @@ pub(crate) fn about<'a>(entry: &mut Entry<'a>, method: &'a str, target: &'a str)
 }
 
 /// SHA-256 of the arguments in a canonical form: keys sorted, no spaces. Equal arguments have equal digests, and the
-/// arguments themselves, which may hold secrets, are not kept.
+/// arguments themselves, which may contain secrets, are not stored.
 pub(crate) fn digest(arguments: Option<&Object>) -> String {
     let mut canonical = Vec::with_capacity(128);
     match arguments {
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_who_is_turned_away_is_in_some_count_and_in_nobody_else_s() {
+    fn every_rejected_caller_is_counted_exactly_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.jsonl");
         let audit = Audit::to_file(&path, 1 << 20);
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(lines().len(), TOLD_APART + 1, "each has one at once");
         let pass_time = || {
             for since in door.all().values_mut() {
-                since.told = since.told.and_then(|told| told.checked_sub(TURNED_AWAY_EVERY));
+                since.told = since.told.and_then(|at| at.checked_sub(TURNED_AWAY_EVERY));
             }
         };
         pass_time();

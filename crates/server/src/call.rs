@@ -1,4 +1,4 @@
-//! One `tools/call`, from an admitted route to an answer.
+//! One `tools/call`, from an admitted route to its answer.
 
 use crate::{
     Screening,
@@ -44,15 +44,15 @@ pub(crate) struct Call {
     pub(crate) screening: Screening,
     pub(crate) guest: Guest,
     pub(crate) line: Line,
-    /// Held until the answer is made. A call that becomes a task leaves its lane earlier.
+    /// Kept until the answer is ready. A call that becomes a task gives up its call permit earlier.
     pub(crate) permit: Permit,
 }
 
-/// How a call ended.
+/// The reply to a call.
 pub(crate) enum Reply {
     Answer(CallToolResult),
     NeedsInput(InputRequiredResult),
-    /// Nobody waits for the answer any more.
+    /// The client no longer waits for the answer.
     Cancelled,
 }
 
@@ -73,16 +73,16 @@ pub(crate) fn cancelled() -> ErrorData {
     ErrorData::new(ErrorCode(-32000), "cancelled", None)
 }
 
-/// What a state that travels with the client is sealed for: nobody else, and no other target.
+/// The purpose that a client's state is sealed for: only this caller, and only this target.
 pub(crate) fn purpose(guest: &Guest, method: &str, target: &str) -> String {
     format!("state|{}|{method}|{target}", guest.principal().name)
 }
 
-/// A state that came back changed, too late, or to the wrong place.
+/// The error for state that came back changed, too late, or in the wrong request.
 pub(crate) fn bad_state(Forged: Forged) -> ErrorData {
     finish::invalid_params(&Problem::new(
         "requestState",
-        "is not a state that this server gave out for this request",
+        "is not a state that this server issued for this request",
     ))
 }
 
@@ -103,12 +103,12 @@ impl Call {
         Arc::clone(&self.guest.principal().name)
     }
 
-    /// Takes the place among the client's running calls out of the call: a task is counted among the tasks instead.
+    /// Takes the call permit out of the call: a task is counted among the tasks instead.
     pub(crate) fn take_place(&mut self) -> Option<Place> {
         self.permit.place.take()
     }
 
-    /// Checks the arguments, runs the tool, makes the answer, and leaves one audit line.
+    /// Validates the arguments, runs the tool, builds the answer, and writes one audit line.
     pub(crate) async fn perform(mut self) -> Result<Reply, ErrorData> {
         let name = self.admitted.route().info.name.clone();
         let span = self.span(&name);
@@ -131,7 +131,7 @@ impl Call {
         ended
     }
 
-    /// A span costs more than a small call, so that it is made for those who export it or look at everything.
+    /// A span costs more than a small call, so it is only created if it is exported or everything is logged.
     fn span(&self, tool: &str) -> tracing::Span {
         let parent = self.line.entry().traceparent();
         let Some(adopt) = self.server.adopt_trace() else {
@@ -200,7 +200,7 @@ impl Call {
                 Ended::Late => return self.end(Ended::Late),
             }
         }
-        Err(finish::internal(&route.info.name, "the tool never stopped asking"))
+        Err(finish::internal(&route.info.name, "the tool did not stop asking questions"))
     }
 
     fn ask_by_result(&self, needed: InputNeeded) -> Result<(Reply, Ending), Failed> {
@@ -240,7 +240,7 @@ fn answered((result, ending): Finished) -> (Reply, Ending) {
     (Reply::Answer(result), ending)
 }
 
-/// What a client must be able to do to answer.
+/// The client capability needed to answer.
 pub(crate) fn capability(ask: &docent_tool::Ask) -> &'static str {
     match ask {
         docent_tool::Ask::Sample(_) => "sampling",
@@ -249,7 +249,7 @@ pub(crate) fn capability(ask: &docent_tool::Ask) -> &'static str {
     }
 }
 
-/// A principal that asks for a tool outside its scopes.
+/// The error for a tool outside the principal's scopes.
 pub(crate) fn out_of_scope(guest: &Guest, tool: &str, rule: &str) -> ErrorData {
     let name = &guest.principal().name;
     let message = format!("`{name}` may not use the tool `{tool}`: refused by {rule}");

@@ -1,4 +1,4 @@
-//! Which tools there are, by whole name: a public name is never split back into parts.
+//! The catalog of tools by their full names: a public name is never split into parts.
 
 use crate::{
     admit::Meter,
@@ -25,17 +25,17 @@ use std::{
     time::Duration,
 };
 
-/// Where a public name leads, and all that is known of the way.
+/// The tool behind a public name, with all its metadata.
 pub(crate) struct Route {
     pub(crate) provider: Arc<str>,
     pub(crate) tool: Arc<dyn AnyTool>,
     pub(crate) info: ToolInfo,
-    /// As a list shows it.
+    /// The tool as listed.
     pub(crate) listed: Tool,
     pub(crate) input: Checker,
     pub(crate) output: Option<Checker>,
     pub(crate) timeout: Duration,
-    /// The time was set for this tool by name, so that it holds for tasks too.
+    /// The timeout was set for this tool by name, so it applies to tasks too.
     pub(crate) timeout_is_own: bool,
     pub(crate) meter: Option<Arc<Meter>>,
     pub(crate) stats: Arc<ToolStats>,
@@ -51,7 +51,7 @@ impl fmt::Debug for Route {
     }
 }
 
-/// Frozen between changes: a call that has begun keeps the catalogue it began with.
+/// An immutable snapshot: a running call keeps the catalog it started with.
 #[derive(Debug, Default)]
 pub(crate) struct Catalogue {
     by_name: HashMap<String, Arc<Route>>,
@@ -59,20 +59,20 @@ pub(crate) struct Catalogue {
     routes: Vec<Arc<Route>>,
 }
 
-/// What every catalogue of a server is built with.
+/// Settings for building a catalog.
 pub(crate) struct Builder {
     pub(crate) timeout: Duration,
     pub(crate) timeouts: BTreeMap<String, Duration>,
-    /// Kept across catalogues, so that a change of tools does not reset what has been counted.
+    /// Kept across catalogs, so that a change of tools does not reset the counts.
     pub(crate) meters: HashMap<String, Arc<Meter>>,
 }
 
-/// What is wrong with tools that were left out of a catalogue.
+/// Problems of tools that were left out of a catalog.
 #[derive(Debug)]
 pub(crate) struct Problems {
-    /// Those of providers: docent itself is made wrong.
+    /// Problems of built-in providers: a bug in docent.
     pub(crate) own: Vec<SetupError>,
-    /// Those of what providers stand for. Other servers choose these names, and stop nothing.
+    /// Problems of represented providers. Other servers choose these names, and must not prevent a start.
     pub(crate) parts: Vec<SetupError>,
 }
 
@@ -86,7 +86,7 @@ impl Builder {
         Self { timeout, timeouts, meters: rates.into_iter().map(meter).collect() }
     }
 
-    /// Goes on with what another one has counted, where the rate is the same.
+    /// Carries over the counts of another builder where the rate is the same.
     pub(crate) fn count_on(&mut self, other: &Self) {
         for (name, meter) in &mut self.meters {
             if let Some(known) = other.meters.get(name).filter(|known| known.rate() == meter.rate())
@@ -96,7 +96,7 @@ impl Builder {
         }
     }
 
-    /// Every tool of every provider, and what was wrong with those that were left out.
+    /// Every tool of every provider, and the problems of those that were left out.
     pub(crate) fn build(
         &self,
         providers: &[Arc<dyn Provider>],
@@ -105,7 +105,7 @@ impl Builder {
         let mut catalogue = Catalogue::default();
         let mut keys = HashSet::new();
         let parts: Vec<_> = providers.iter().flat_map(|provider| provider.parts()).collect();
-        // Parts come last: what another server offers takes no name from docent's own tools.
+        // Represented providers come last: another server cannot take a name from docent's own tools.
         let mut add = |all: &[Arc<dyn Provider>]| self.add(&mut catalogue, &mut keys, all, metrics);
         let problems = Problems { own: add(providers), parts: add(&parts) };
         (catalogue, problems)
@@ -156,7 +156,7 @@ impl Builder {
     }
 }
 
-/// Every provider, each followed by those that it stands for.
+/// Every provider, each followed by those that it represents.
 pub(crate) fn with_parts(providers: &[Arc<dyn Provider>]) -> Vec<Arc<dyn Provider>> {
     let mut all = Vec::with_capacity(providers.len());
     for provider in providers {
@@ -167,7 +167,7 @@ pub(crate) fn with_parts(providers: &[Arc<dyn Provider>]) -> Vec<Arc<dyn Provide
 }
 
 impl Catalogue {
-    /// Refuses a second owner of a name.
+    /// Rejects a second tool with the same name.
     fn add(&mut self, route: Route) -> Result<(), SetupError> {
         let name = &route.info.name;
         if !is_name(name) {
@@ -193,16 +193,16 @@ impl Catalogue {
         self.by_name.get(name)
     }
 
-    /// All of them.
+    /// All routes.
     pub(crate) fn routes(&self) -> &[Arc<Route>] {
         &self.routes
     }
 
-    /// The tools that this guest may use, as a list shows them.
+    /// The tools that this caller may use, as listed.
     pub(crate) fn listed(&self, guest: &Guest, policy: &Policy) -> Vec<Tool> {
         let who = guest.principal();
         let shown = self.seen_by(who, policy).filter(|route| !route.info.hidden);
-        // A page that can't be read must not be named.
+        // A page that cannot be read must not be named.
         let names = |route: &Route| guest.shows_apps && policy.may_see(who, &route.provider);
         let listed = |route: &Arc<Route>| match route.info.app {
             Some(app) if names(route) => apps::named(route.listed.clone(), app),
@@ -219,7 +219,7 @@ impl Catalogue {
         self.routes.iter().filter(|route| policy.may_use(who, route))
     }
 
-    /// A name that leads nowhere: says which tools there are, and which of them may have been meant.
+    /// The error for an unknown tool: lists the available tools and the most similar names.
     pub(crate) fn unknown<'a>(
         &'a self,
         name: &str,
@@ -251,9 +251,9 @@ fn is_name(name: &str) -> bool {
     (1..=128).contains(&name.len()) && name.bytes().all(legal)
 }
 
-/// At most three names that are nearly this one, nearest first.
+/// At most three similar names, most similar first.
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    // Comparing takes time that grows with the product of the lengths, and no name is longer than this.
+    // Comparing takes time proportional to the product of the lengths, and no name is longer than this.
     let name: String = name.chars().take(128).collect();
     let mut scored: Vec<(f64, &str)> = known
         .filter(|known| known.len() <= 128)
@@ -264,7 +264,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> V
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
-/// What came from outside, short enough to be said back.
+/// Untrusted text, shortened to be included in an error.
 pub(crate) fn clip(text: &str) -> String {
     const MOST: usize = 120;
     let mut short: String = text.chars().take(MOST).collect();

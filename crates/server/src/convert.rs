@@ -1,4 +1,4 @@
-//! The tool crate's types in the protocol's words, and back.
+//! Converts the tool crate's types to protocol types, and back.
 #![expect(
     deprecated,
     reason = "the protocol marks logging, sampling and roots as going; older revisions keep them"
@@ -27,7 +27,7 @@ pub(crate) fn tool(info: &ToolInfo) -> Tool {
     with_extra(tool, &info.extra)
 }
 
-/// Everything that was said of something that comes from another server.
+/// Restores all fields that another server sent.
 fn with_extra<T: Serialize + DeserializeOwned>(item: T, extra: &Object) -> T {
     if extra.is_empty() {
         return item;
@@ -38,7 +38,7 @@ fn with_extra<T: Serialize + DeserializeOwned>(item: T, extra: &Object) -> T {
     if let Some(typed) = T::deserialize_from(&whole) {
         return verbatim::keep(typed, &whole);
     }
-    // One field of a wrong shape must not cost the others.
+    // One malformed field must not affect the others.
     let mut item = item;
     for (name, value) in extra {
         let Ok(mut fields) = serde_json::to_value(&item) else { return item };
@@ -83,7 +83,7 @@ pub(crate) fn content(block: Block) -> ContentBlock {
         Block::Embedded(contents) => {
             ContentBlock::Resource(EmbeddedResource::new(resource_contents(contents)))
         }
-        // Another server may speak of kinds of content that no client of ours knows: then its JSON is the text.
+        // Another server may send kinds of content unknown to our clients: then its JSON is sent as text.
         Block::Raw(value) => match ContentBlock::deserialize_from(&value) {
             Some(content) => verbatim::keep_content(content, &value),
             None => ContentBlock::text(value.to_string()),
@@ -185,7 +185,7 @@ pub(crate) fn level(level: LoggingLevel) -> Level {
     }
 }
 
-/// A question's method and parameters, as a request of its own has them.
+/// A question's method and parameters, as a separate request.
 pub(crate) fn question(ask: Ask) -> (&'static str, Option<Value>) {
     match ask {
         Ask::Sample(params) => ("sampling/createMessage", Some(params)),
@@ -194,7 +194,7 @@ pub(crate) fn question(ask: Ask) -> (&'static str, Option<Value>) {
     }
 }
 
-/// A question as a result that needs input carries it.
+/// A question as part of a result that needs input.
 pub(crate) fn input_request(ask: &Ask) -> Result<InputRequest, serde_json::Error> {
     let (method, params) = question(ask.clone());
     let mut request = json!({"method": method});

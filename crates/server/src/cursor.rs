@@ -1,4 +1,4 @@
-//! Opaque, tamper-evident strings that a client hands back: the place in a list, the state of a question.
+//! Opaque, tamper-evident strings that a client sends back: a position in a list, the state of a question.
 
 use rmcp::{
     ErrorData,
@@ -12,7 +12,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Seal(RequestStateCodec);
 
-/// A sealed string that this server did not make, or not for this purpose.
+/// A sealed string that this server did not create, or not for this purpose.
 #[derive(Debug)]
 pub(crate) struct Forged;
 
@@ -50,8 +50,8 @@ impl Seal {
 /// One page of a list, and the cursor of the next.
 pub(crate) type Page<T> = (Vec<T>, Option<String>);
 
-/// Cuts one page out of a list. `key` names an item, so that a page goes on after the item it
-/// ended with even when the list has changed in between.
+/// Extracts one page of a list. `key` names an item, so that a page continues after the last item of the previous one
+/// even if the list has changed in between.
 pub(crate) fn page<T>(
     items: Vec<T>,
     key: impl Fn(&T) -> &str,
@@ -76,7 +76,7 @@ pub(crate) fn page<T>(
     Ok((page, next))
 }
 
-/// Which list, for whom, and how far it has been read.
+/// The list, the principal, and the position.
 pub(crate) struct Place<'a> {
     pub(crate) seal: &'a Seal,
     pub(crate) list: &'static str,
@@ -166,7 +166,7 @@ mod tests {
     fn a_seal_runs_out() {
         let seal = Seal::new().unwrap();
         let sealed = seal.close(&1, "x", Some(Duration::ZERO));
-        // The clock of a seal counts milliseconds: it opens until the next one begins.
+        // The clock of a seal counts milliseconds: it remains valid until the next one begins.
         while seal.open::<i32>(&sealed, "x").is_ok() {
             std::thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! The door that transports ask: who is calling, how often it may, and what it may hold at a time.
+//! Access control for transports: authentication, rate limits, and shares of sessions and streams.
 
 use crate::{
     Server,
@@ -15,19 +15,19 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// When a caller that found no session or stream may try again.
+/// When a client that got no session or stream may try again.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Calls that wait at a time until the index has looked at changed files again.
+/// Maximum calls that wait for the index to rescan changed files.
 const INDEX_SLOTS: usize = 16;
 
-/// What clients hold at a time, each kind shared out by itself.
+/// Shares of limited resources, separately for each kind.
 pub(crate) struct Shares {
     pub(crate) sessions: Arc<FairShares>,
     pub(crate) streams: Arc<FairShares>,
-    /// Threads that calls work on.
+    /// Threads that run calls.
     pub(crate) threads: Arc<FairShares>,
-    /// Calls that have the index look at files again.
+    /// Calls that make the index rescan files.
     pub(crate) index: Arc<FairShares>,
 }
 
@@ -42,7 +42,7 @@ impl Shares {
     }
 }
 
-/// How often a client may ask: on the network, and on pipes.
+/// Rate limits: on the network, and on pipes.
 pub(crate) struct Meters {
     network: Option<Meter>,
     stdio: Option<Meter>,

@@ -1,4 +1,4 @@
-//! How a call ended, as the client reads it: content, errors, and the size cap.
+//! Builds the result of a call as the client sees it: content, errors, and the size limit.
 
 use crate::{
     audit::Ending, catalogue::Route, convert, hex, metrics::Outcome, paging, results::Results,
@@ -13,7 +13,7 @@ use rmcp::{
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// Everything that decides how an answer looks.
+/// Everything that determines the form of an answer.
 pub(crate) struct Finish<'a> {
     pub(crate) route: &'a Route,
     pub(crate) dialect: Dialect,
@@ -22,17 +22,17 @@ pub(crate) struct Finish<'a> {
     pub(crate) screening: &'a Screening,
     pub(crate) page_bytes: usize,
     pub(crate) timeout: Duration,
-    /// The rule that chose the time, if one did.
+    /// The rule that set the timeout, if one did.
     pub(crate) timed_by: Option<&'a str>,
-    /// Whether calls end because the server does.
+    /// Whether calls end because the server shuts down.
     pub(crate) closing: bool,
-    /// Whether the time of the call is up.
+    /// Whether the call's deadline has passed.
     pub(crate) overdue: bool,
 }
 
-/// Told of an answer that the server's end cut short.
-const CLOSING: &str = "Partial result: the server is closing, and the call ended before everything was seen. \
-     Ask again once the server is back.";
+/// Added to an answer that was cut short by a shutdown.
+const CLOSING: &str = "Partial result: the server is shutting down, and the call ended early. \
+     Try again once the server is back.";
 
 fn mark_partial(result: &mut CallToolResult) {
     match &mut result.structured_content {
@@ -44,11 +44,11 @@ fn mark_partial(result: &mut CallToolResult) {
     }
 }
 
-/// An answer, and what the audit line says of it.
+/// An answer, and its outcome for the audit line.
 pub(crate) type Finished = (CallToolResult, Ending);
 
-/// An error of the protocol in place of an answer, and what the audit line says of it: in docent's own words, whatever the
-/// error says of itself, which may be another server's.
+/// A protocol error instead of an answer, and its outcome for the audit line: in docent's own words, because the
+/// error's text may come from another server.
 #[derive(Debug)]
 pub(crate) struct Failed {
     pub(crate) error: ErrorData,
@@ -60,14 +60,14 @@ impl Failed {
         Self { error, ending: Box::new(Ending::failed(reason)) }
     }
 
-    /// What was asked with can't be used.
+    /// Invalid parameters.
     pub(crate) fn arguments(error: ErrorData) -> Self {
         Self::new("invalid_arguments", error)
     }
 }
 
 impl Finish<'_> {
-    /// The tool's own answer, after the pieces it has handed over.
+    /// The tool's own answer, after the pieces it has emitted.
     pub(crate) fn answer(&self, outcome: docent_tool::Outcome, emitted: Vec<Block>) -> Finished {
         let docent_tool::Outcome { content, structured, is_error, partial, meta } = outcome;
         let mut blocks: Vec<ContentBlock> =
@@ -78,7 +78,7 @@ impl Finish<'_> {
         result.structured_content = structured;
         result.meta = meta.map(MetaObject);
         if partial {
-            // A tool whose time is not up has said itself what is missing.
+            // Before its deadline, a tool reports itself what is missing.
             if self.overdue || self.closing {
                 self.tell_partial(&mut result);
             }
@@ -92,12 +92,12 @@ impl Finish<'_> {
         }
     }
 
-    /// What an answer is cut short by.
+    /// What cut an answer short.
     fn cut_by(&self) -> &'static str {
         if self.closing { "closing" } else { "deadline" }
     }
 
-    /// The tool did not come back in time: what it has handed over is the answer.
+    /// The tool did not finish in time: what it has emitted is the answer.
     pub(crate) fn late(&self, emitted: Vec<Block>) -> Finished {
         let mut result =
             CallToolResult::success(emitted.into_iter().map(convert::content).collect());
@@ -107,8 +107,8 @@ impl Finish<'_> {
         self.cap(result, Outcome::Partial, Some(self.cut_by()))
     }
 
-    /// Whether an incomplete answer still fits the tool's schema. A client that checks answers would reject it otherwise,
-    /// unless it is marked as an error.
+    /// Whether an incomplete answer still matches the tool's schema. A client that validates answers would reject it
+    /// otherwise, unless it is marked as an error.
     fn is_as_promised(&self, result: &CallToolResult) -> bool {
         let structured = result.structured_content.as_ref();
         let checked = self.route.output.as_ref().zip(structured);
@@ -122,19 +122,19 @@ impl Finish<'_> {
         } else {
             let bound = self.bound();
             format!(
-                "Partial result: the deadline of {seconds} s passed before everything was seen. \
+                "Partial result: the deadline of {seconds} s passed before the call finished. \
                  Narrow the request, or raise {bound}."
             )
         }));
     }
 
-    /// The setting that gave the call its time, or would give it more.
+    /// The setting that determined the call's timeout, or would extend it.
     fn bound(&self) -> String {
         if let Some(rule) = self.timed_by {
             return format!("timeout_ms of {rule}");
         }
         let Route { info, timeout, timeout_is_own, .. } = self.route;
-        // What a tool takes by itself, and what a task has, gives way to what is said of the tool by name alone.
+        // A timeout set for the tool by name takes precedence over the tool's own and that of tasks.
         if !timeout_is_own && info.patience.is_none() && *timeout == self.timeout {
             return "limits.tool_timeout_ms".to_owned();
         }
@@ -159,14 +159,14 @@ impl Finish<'_> {
         (result, Ending { reason, ..Ending::new(outcome, bytes) })
     }
 
-    /// An answer that says why there is none.
+    /// A result with an error.
     fn told(&self, reason: &'static str, text: String, error: &Value) -> Finished {
         let mut result = CallToolResult::error(vec![ContentBlock::text(text)]);
         result.structured_content = Some(json!({"error": error}));
         self.cap(result, Outcome::Error, Some(reason))
     }
 
-    /// Arguments that can't be used: told to the model or to the client, as the revision has it.
+    /// Invalid arguments, reported to the model or to the client, depending on the revision.
     pub(crate) fn bad_arguments(&self, problem: &Problem) -> Result<Finished, Failed> {
         if !self.dialect.bad_arguments_are_answers() {
             return Err(Failed::arguments(invalid_params(problem)));
@@ -179,7 +179,7 @@ impl Finish<'_> {
         Ok(self.told(kind, format!("Error: argument {problem}"), &error))
     }
 
-    /// The tool gave no answer.
+    /// The tool returned an error.
     pub(crate) fn error(&self, error: ToolError, emitted: Vec<Block>) -> Result<Finished, Failed> {
         match error {
             ToolError::Argument { field, problem } => {
@@ -219,24 +219,24 @@ fn failure_data(failure: &Failure) -> Value {
     json!({"code": failure.kind.code(), "kind": failure.kind.name(), "message": failure.message})
 }
 
-/// A bad parameter, as an error of the protocol.
+/// An invalid parameter, as a protocol error.
 pub(crate) fn invalid_params(problem: &Problem) -> ErrorData {
     ErrorData::invalid_params(format!("Invalid params: {problem}"), Some(problem.data()))
 }
 
-/// The client did not say that it can do what the request needs.
+/// The client did not declare a capability that the request needs.
 fn lacks(what: &'static str) -> Failed {
     let needed = json!({what: {}});
     let needed = serde_json::from_value::<ClientCapabilities>(needed).unwrap_or_default();
     Failed::new("client_lacks", ErrorData::missing_required_client_capability(needed))
 }
 
-/// A refusal of another server, or of a call within, in its own words.
+/// An error of another server, or of a nested call, unchanged.
 fn foreign(code: i32, message: String, data: Option<Value>) -> Failed {
     Failed::new("refused", ErrorData::new(ErrorCode(code), message, data))
 }
 
-/// Our bug. The client gets a reference, and the log gets the reference with what happened.
+/// A bug in docent. The client gets a reference; the log gets the reference with the details.
 pub(crate) fn internal(place: &str, what: &str) -> Failed {
     let reference = hex::random::<4>();
     tracing::error!(target: "docent::tools", place, reference, what, "internal error");
@@ -247,7 +247,7 @@ pub(crate) fn internal(place: &str, what: &str) -> Failed {
     Failed { error, ending: Box::new(ending) }
 }
 
-/// Why something other than a tool gave no answer, as an error of the protocol.
+/// The error of something other than a tool, as a protocol error.
 pub(crate) fn refusal(error: ToolError, place: &str, dialect: Dialect) -> Failed {
     match error {
         ToolError::Argument { field, problem } => {
@@ -269,12 +269,12 @@ pub(crate) fn refusal(error: ToolError, place: &str, dialect: Dialect) -> Failed
     }
 }
 
-/// Nothing can be told of something that did not come back in time.
+/// The error for something that did not finish in time.
 pub(crate) fn late(place: &str) -> Failed {
     let kind = "deadline";
     let data = json!({"code": -32000, "kind": kind, "message": "the deadline passed"});
-    let told = format!("{place} did not answer before the deadline");
-    Failed::new(kind, ErrorData::internal_error(told, Some(data)))
+    let message = format!("{place} did not answer before the deadline");
+    Failed::new(kind, ErrorData::internal_error(message, Some(data)))
 }
 
 /// An error with its causes.
@@ -506,7 +506,7 @@ mod tests {
         );
     }
 
-    /// What another server says of itself, as if it were docent's.
+    /// An error in which another server imitates docent.
     fn pretending() -> Value {
         json!({"kind": "deadline", "reference": "ab12cd34", "uri": "memo://a"})
     }

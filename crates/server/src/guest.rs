@@ -1,4 +1,4 @@
-//! What is known of whoever sent one request.
+//! The caller of one request.
 
 use crate::{Server, admit::Keyring, apps};
 use docent_transport::{Caller, Origin, Principal, Via};
@@ -19,14 +19,14 @@ pub(crate) struct Guest {
     pub(crate) caller: Caller,
     pub(crate) dialect: Dialect,
     pub(crate) streams: bool,
-    /// The number of the request among recorded messages.
+    /// The number of the request in the traffic recording.
     pub(crate) recorded: Option<u64>,
-    /// It has a place for pages.
+    /// Whether it can show pages.
     pub(crate) shows_apps: bool,
 }
 
 impl Guest {
-    /// Reads the origin that the transport attached. A request without one is nobody's.
+    /// Reads the origin that the transport attached. A request without one is anonymous.
     pub(crate) fn of(context: &RequestContext<RoleServer>, keys: &Keyring) -> Self {
         let origin = Origin::of(&context.extensions);
         let caller = match origin {
@@ -56,7 +56,7 @@ impl Guest {
 }
 
 impl Server {
-    /// Who sent a message that is no request.
+    /// The sender of a message that is not a request.
     pub(crate) fn principal(&self, extensions: &Extensions) -> Principal {
         let terms = self.terms();
         match Origin::of(extensions) {
@@ -65,7 +65,7 @@ impl Server {
         }
     }
 
-    /// Whether somebody who came in earlier may see what is a provider's.
+    /// Whether a principal authenticated earlier may see a provider's resources and prompts.
     pub(crate) fn may_see(&self, who: Principal, provider: &str) -> bool {
         let terms = self.terms();
         terms.policy.may_see(&terms.keyring.current(who), provider)
@@ -77,7 +77,7 @@ fn spoken(context: &RequestContext<RoleServer>) -> Dialect {
     Dialect::of_version(version.as_str()).unwrap_or(Dialect::FALLBACK)
 }
 
-/// The client's own name and version, as far as it told.
+/// The client's own name and version, if it sent them.
 pub(crate) fn client_name(context: &RequestContext<RoleServer>) -> Option<String> {
     let named = |name: &str, version: &str| format!("{name}/{version}");
     if let Some(info) = context.meta.get(CLIENT_INFO) {
@@ -88,7 +88,7 @@ pub(crate) fn client_name(context: &RequestContext<RoleServer>) -> Option<String
     Some(named(&info.client_info.name, &info.client_info.version))
 }
 
-/// Whether a request's metadata says that its client can follow a task.
+/// Whether a request's metadata declares that its client can follow a task.
 pub(crate) fn declares_tasks(meta: &RequestMetaObject) -> bool {
     meta.get(CLIENT_CAPABILITIES)
         .and_then(|capabilities| capabilities.get("extensions"))

@@ -1,6 +1,6 @@
-//! Bytes as hexadecimal digits: ids that nobody can guess, and digests.
+//! Hexadecimal digits: unguessable ids, and digests.
 
-/// Two digits a byte, in lower case.
+/// Writes two lower-case digits per byte.
 pub(crate) fn of(bytes: &[u8]) -> String {
     const DIGITS: [char; 16] =
         ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
@@ -12,12 +12,12 @@ pub(crate) fn of(bytes: &[u8]) -> String {
     hex
 }
 
-/// So many random bytes.
+/// `N` random bytes.
 pub(crate) fn random<const N: usize>() -> String {
     let mut bytes = [0; N];
-    // Start-up has shown that the system gives random numbers. Were it to stop, an id that can be guessed would be
-    // worse than a call that ends here.
-    getrandom::fill(&mut bytes).expect("the system gives random numbers");
+    // Start-up has verified that random numbers are available. If they stopped, a guessable id would be worse than a
+    // call that panics here.
+    getrandom::fill(&mut bytes).expect("the system provides random numbers");
     of(&bytes)
 }
 

@@ -1,9 +1,9 @@
-//! From an admitted request to a call and its answer: sessions, catalogue, policy, limits, audit.
+//! Turns admitted requests into calls and answers: sessions, catalog, policy, limits, audit.
 //!
-//! A [`Server`] is made once from a [`Setup`] and shared. It is the [`Door`](docent_transport::Door) that transports
-//! ask who may come in, and it makes one [`Session`] for each connection, which answers the protocol's requests.
-//! This crate is handed [`Provider`](docent_tool::Provider)s: it must not know a concrete tool, a socket or the
-//! environment.
+//! A [`Server`] is created once from a [`Setup`] and shared. It implements the [`Door`](docent_transport::Door) that
+//! transports use for access control, and it creates one [`Session`] for each connection, which answers the protocol's
+//! requests. This crate is given [`Provider`](docent_tool::Provider)s: it must not know a concrete tool, a socket or
+//! the environment.
 //!
 //! The path of a call, forward only: `admit` (who, permits) → `catalogue` (whole-name lookup) → `policy`
 //! (the only maker of `Admitted`) → `validate` → `run` (deadline, cancel, panics) → `finish` (content, size cap) →

@@ -1,4 +1,4 @@
-//! Counters, and their text for Prometheus.
+//! Counters, and their Prometheus text.
 
 use serde_json::{Map, Value, json};
 use std::{
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// How a request ended, in metrics and in audit lines.
+/// The outcome of a request, in metrics and in audit lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Ok,
@@ -47,7 +47,7 @@ const BUCKETS: [(u64, &str); 8] = [
     (60_000_000, "60"),
 ];
 
-/// What has been counted of one tool.
+/// Counters of one tool.
 #[derive(Debug, Default)]
 pub(crate) struct ToolStats {
     ended: [AtomicU64; 5],
@@ -95,7 +95,7 @@ impl ToolStats {
     }
 }
 
-/// Everything that is counted.
+/// All counters.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     tools: Mutex<BTreeMap<String, Arc<ToolStats>>>,
@@ -108,7 +108,7 @@ pub(crate) struct Metrics {
     pub(crate) panics: AtomicU64,
 }
 
-/// What is measured at the moment of asking.
+/// Values measured when the metrics are read.
 pub(crate) struct Gauges {
     pub(crate) sessions: usize,
     pub(crate) streams: usize,
@@ -119,7 +119,7 @@ pub(crate) struct Gauges {
 }
 
 impl Metrics {
-    /// The counters of one tool, the same for as long as the server lives.
+    /// The counters of one tool, the same for the lifetime of the server.
     pub(crate) fn tool(&self, name: &str) -> Arc<ToolStats> {
         let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(tools.entry(name.to_owned()).or_default())
@@ -128,7 +128,7 @@ impl Metrics {
     pub(crate) fn text(&self, gauges: &Gauges) -> String {
         let mut out = String::with_capacity(4096);
         self.calls(&mut out);
-        head(&mut out, "docent_refused_total", "counter", "Requests turned away, by reason.");
+        head(&mut out, "docent_refused_total", "counter", "Rejected requests, by reason.");
         for (reason, count) in self.refusals() {
             line(&mut out, format_args!("docent_refused_total{{reason=\"{reason}\"}} {count}"));
         }
@@ -162,7 +162,7 @@ impl Metrics {
         .map(|(reason, counter)| (reason, counter.load(Ordering::Relaxed)))
     }
 
-    /// Name, kind, help and value of what has no labels.
+    /// Name, kind, help and value of metrics without labels.
     fn plain(&self, gauges: &Gauges) -> [(&'static str, &'static str, &'static str, u64); 8] {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         [
@@ -190,13 +190,13 @@ impl Metrics {
             (
                 "docent_results",
                 "gauge",
-                "Answers of which further parts are kept.",
+                "Stored answers with further parts.",
                 gauges.results as u64,
             ),
             (
                 "docent_result_bytes",
                 "gauge",
-                "Bytes of further parts kept.",
+                "Bytes of stored further parts.",
                 gauges.result_bytes as u64,
             ),
         ]
@@ -204,7 +204,7 @@ impl Metrics {
 
     fn calls(&self, out: &mut String) {
         let tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
-        head(out, "docent_tool_calls_total", "counter", "Calls ended, by tool and outcome.");
+        head(out, "docent_tool_calls_total", "counter", "Finished calls, by tool and outcome.");
         for (tool, stats) in tools.iter() {
             for outcome in Outcome::ALL {
                 let count = stats.ended[outcome as usize].load(Ordering::Relaxed);
@@ -219,7 +219,7 @@ impl Metrics {
                 }
             }
         }
-        head(out, "docent_tool_call_seconds", "histogram", "How long calls took, by tool.");
+        head(out, "docent_tool_call_seconds", "histogram", "Duration of calls, by tool.");
         for (tool, stats) in tools.iter() {
             let count = stats.total();
             if count == 0 {

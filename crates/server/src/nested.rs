@@ -1,5 +1,5 @@
-//! A call within a call: one tool uses another in the name of the same client, with all that holds for the client's own
-//! calls but a place in line, which the call around it has.
+//! A nested call: one tool uses another on behalf of the same client, with all checks that apply to the client's own
+//! calls, except that it needs no call permit, because the outer call has one.
 
 use crate::{
     approval,
@@ -15,25 +15,25 @@ use rmcp::ErrorData;
 use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Where a call within a call comes from.
+/// The origin of a nested call.
 pub(crate) struct Nested<'a> {
-    /// Whose tool it must be: another server may have one of the same name.
+    /// The provider whose tool it must be: another server may have one with the same name.
     pub(crate) provider: &'a str,
-    /// Which call within the one around it.
+    /// Its number within the outer call.
     pub(crate) nth: usize,
-    /// What it had handed over when it last asked the client something.
+    /// The state it returned when it last asked the client something.
     pub(crate) state: Option<String>,
     pub(crate) server: &'a Arc<Server>,
     pub(crate) guest: &'a Guest,
-    /// The client's own name and version, as far as it told.
+    /// The client's own name and version, if it sent them.
     pub(crate) client: Option<&'a str>,
-    /// Hears what the inner call reports, and answers what it asks.
+    /// Receives what the inner call reports, and answers its questions.
     pub(crate) around: Arc<Listener>,
     pub(crate) cancel: CancellationToken,
 }
 
 impl Nested<'_> {
-    /// Checks, runs, and leaves an audit line of its own.
+    /// Checks, runs, and writes an audit line of its own.
     pub(crate) async fn call(
         self,
         tool: &str,
@@ -83,7 +83,7 @@ impl Nested<'_> {
     }
 }
 
-/// What the line of an inner call says: the reason is docent's own word, as it is for the call around it.
+/// The outcome for the audit line of an inner call: the reason is docent's own word, as for the outer call.
 fn ending(ended: &Result<docent_tool::Outcome, ToolError>) -> Ending {
     let (outcome, reason, bytes) = match ended {
         Ok(answer) if answer.is_error => (Outcome::Error, Some("failed"), weight(answer)),

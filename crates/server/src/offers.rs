@@ -1,4 +1,4 @@
-//! What providers offer beside tools: resources, prompts, and values that complete what has been typed.
+//! Lists and reads what providers offer beside tools: resources, prompts, and completions.
 
 use crate::{
     Screening, apps,
@@ -34,10 +34,10 @@ use serde_json::json;
 use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// The field of `_meta` that names the providers whose items a list lacks, because they did not answer.
+/// The `_meta` field that names the providers whose items a list lacks because they did not answer.
 const INCOMPLETE: &str = "docent/incomplete";
 
-/// One list as its page shows it.
+/// One list and its page.
 macro_rules! listed {
     ($result:ident, $scope:expr, $page:expr) => {{
         let (items, next) = $page?;
@@ -49,13 +49,13 @@ macro_rules! listed {
 }
 
 impl Server {
-    /// Who may keep an answer; older revisions have no word for it.
+    /// Who may cache an answer; older revisions cannot express it.
     fn cache_scope(&self, guest: &Guest) -> Option<CacheScope> {
         let scope = if self.lists_are_private() { CacheScope::Private } else { CacheScope::Public };
         guest.is_modern().then_some(scope)
     }
 
-    /// The same for lists of what has pages: they depend on whether the client shows those.
+    /// The same for lists that contain pages: they depend on whether the client can show them.
     fn list_scope(&self, guest: &Guest) -> Option<CacheScope> {
         let scope = self.cache_scope(guest)?;
         Some(if guest.shows_apps { CacheScope::Private } else { scope })
@@ -68,7 +68,7 @@ impl Server {
         all
     }
 
-    /// The catalogue with this tool, where there is one: waits for servers whose tools are not known yet.
+    /// The catalog with this tool, if it exists: waits for servers whose tools are not known yet.
     pub(crate) async fn catalogue_for(&self, tool: &str) -> Arc<Catalogue> {
         let catalogue = self.catalogue();
         if catalogue.find(tool).is_some() {
@@ -78,8 +78,8 @@ impl Server {
         self.catalogue_with(tool)
     }
 
-    /// The catalogue, rebuilt where a provider has a tool of this name that the catalogue lacks: a caller that knows the
-    /// tool may be faster than the notice of the change.
+    /// The catalog, rebuilt if a provider has a tool of this name that the catalog lacks: a caller that knows the tool
+    /// may be faster than the change notification.
     pub(crate) fn catalogue_with(&self, tool: &str) -> Arc<Catalogue> {
         let catalogue = self.catalogue();
         let has = |provider: &Arc<dyn Provider>| {
@@ -92,20 +92,20 @@ impl Server {
         catalogue
     }
 
-    /// Some client wants to hear of this level, and of all that is more urgent.
+    /// A client wants log messages of this level and above.
     pub(crate) fn set_level(&self, level: Level) {
         for provider in with_parts(self.providers()) {
             provider.set_level(level);
         }
     }
 
-    /// Waits until every provider knows what it has.
+    /// Waits until every provider knows its lists.
     pub(crate) async fn settled(&self) {
         let all = with_parts(self.providers());
         let mut settled = std::pin::pin!(join_all(all.iter().map(|provider| provider.settled())));
         if futures::poll!(settled.as_mut()).is_pending() {
             settled.await;
-            // The change is told as well, but whoever has waited for it must not miss it.
+            // The change is announced as well, but a caller that has waited for it must not miss it.
             self.rebuild();
         }
     }
@@ -119,8 +119,8 @@ impl Server {
         cursor::Place { seal: self.seal(), list, principal: &guest.principal().name, cursor }
     }
 
-    /// What a page of a list tells, as it may be told. Tools are not among them: what is hidden in those of other servers the
-    /// hub has shown, and a schema is no text.
+    /// Screens the items on a page of a list. Tools are not screened: the hub has already made hidden characters of
+    /// other servers' tools visible, and a schema is not text.
     fn screened<T>(
         &self,
         page: Result<cursor::Page<T>, ErrorData>,
@@ -134,7 +134,7 @@ impl Server {
         Ok((items, next))
     }
 
-    /// Runs what is not a call, in the client's turn where the provider needs a thread for it.
+    /// Runs something other than a call, in the client's turn if the provider needs a thread for it.
     async fn in_turn<T>(
         &self,
         guest: &Guest,
@@ -213,7 +213,7 @@ impl Server {
         Ok(listed)
     }
 
-    /// Adds the descriptions that a provider makes only for resources that are shown.
+    /// Adds the descriptions that a provider creates only for displayed resources.
     async fn describe<T>(
         &self,
         guest: &Guest,
@@ -341,7 +341,7 @@ impl Server {
         })
     }
 
-    /// A resource that is not there.
+    /// The error for an unknown resource.
     pub(crate) fn missing(guest: &Guest, uri: &str) -> ErrorData {
         let code = ErrorCode(guest.dialect.missing_resource_code());
         ErrorData::new(
@@ -353,20 +353,20 @@ impl Server {
 }
 
 impl Server {
-    /// A resource whose changes nobody tells of.
+    /// The error for a resource that cannot be watched.
     pub(crate) fn not_watched(&self, guest: &Guest, uri: &str) -> ErrorData {
         if !self.seen_by(guest).iter().any(|provider| provider.owns(uri)) {
             return Self::missing(guest, uri);
         }
-        let told = format!(
-            "changes to {} can't be followed, for its server does not tell of them: read it again when you need it",
+        let message = format!(
+            "cannot watch {}: its server does not report changes; read it again when you need it",
             clip(uri)
         );
-        ErrorData::invalid_params(told, Some(json!({"uri": uri})))
+        ErrorData::invalid_params(message, Some(json!({"uri": uri})))
     }
 }
 
-/// One `resources/read` or `prompts/get` that runs.
+/// A running `resources/read` or `prompts/get`.
 pub(crate) struct Visit {
     pub(crate) server: Arc<Server>,
     pub(crate) guest: Guest,
@@ -374,13 +374,13 @@ pub(crate) struct Visit {
     pub(crate) cancel: CancellationToken,
 }
 
-/// How a visit ended: with what was asked for, or with a question.
+/// The outcome of a read: the requested item, or a question.
 enum Found<T> {
     It(T),
     Question(InputRequiredResult),
 }
 
-/// An answer with what the audit line says of it.
+/// An answer with its outcome for the audit line.
 pub(crate) type Visited<T> = Result<(T, Outcome, usize), Failed>;
 
 impl Visit {
@@ -440,7 +440,7 @@ impl Visit {
         let missing = || Failed::new("not_found", Server::missing(&self.guest, uri));
         if Results::owns(uri) {
             let who = self.guest.principal();
-            // A key that is gone, or a token that has ended, opens nothing, not even what it had made.
+            // A removed key, or an expired token, grants nothing, not even the results of its own calls.
             let part = (!who.scopes.is_empty())
                 .then(|| self.server.results().read(uri, &who.name))
                 .flatten()
@@ -480,7 +480,7 @@ impl Visit {
         }
     }
 
-    /// A page is whole or of no use, and holds nothing of the caller's: it is not cut, and there is nothing to screen.
+    /// A page is useless unless complete, and contains nothing of the caller's: it is neither shortened nor screened.
     fn page(&self, app: &App) -> (ReadResourceResponse, Outcome, usize) {
         let mut result = ReadResourceResult::new(vec![apps::contents(app)]);
         result.cache_scope = self.server.cache_scope(&self.guest);

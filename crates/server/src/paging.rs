@@ -1,4 +1,4 @@
-//! Making an answer fit a page: text goes on in further parts, structured content is shortened and kept whole beside.
+//! Fits an answer to a page: text continues in further parts, structured content is shortened and stored in full.
 
 use crate::{
     results::{Parts, ResultId},
@@ -12,18 +12,18 @@ use std::io;
 
 const PARTS: &str = "docent/parts";
 const CUT: &str = "docent/cut";
-/// Where the rest of a resource is read, when it did not fit a page.
+/// Where to read the rest of a resource that did not fit a page.
 const NEXT: &str = "docent/next";
-/// Room for the link, the metadata and the braces around an answer.
+/// Bytes reserved for the link, the metadata and the braces around an answer.
 const OVERHEAD: usize = 768;
-/// The shortest a page can be and still say anything.
+/// Minimum bytes of a page.
 const SHORTEST: usize = 1024;
-/// Structured strings up to this length stay whole for as long as fewer items make room: they may be names of sections.
+/// Structured strings up to this length stay whole while dropping items suffices: they may be names of sections.
 const MIN_TEXT_BYTES: usize = 256;
-/// A longer string without spaces is data, and not an id.
+/// A longer string without spaces is data, not an id.
 const MAX_IDENTIFIER_BYTES: usize = 1024;
 
-/// Bytes of an answer before JSON's escapes: what the audit line says, and a cheap first look at the size.
+/// Bytes of an answer before JSON escapes: for the audit line, and as a cheap estimate of the size.
 pub(crate) fn weight(result: &CallToolResult) -> usize {
     let content: usize = result.content.iter().map(block_weight).sum();
     content + result.structured_content.as_ref().map_or(0, value_weight)
@@ -63,7 +63,7 @@ fn value_weight(value: &Value) -> usize {
     }
 }
 
-/// Bytes of JSON, counted without writing them down.
+/// Bytes of JSON, counted without storing it.
 fn json_bytes(value: &impl Serialize) -> usize {
     struct Count(usize);
     impl io::Write for Count {
@@ -79,13 +79,13 @@ fn json_bytes(value: &impl Serialize) -> usize {
     serde_json::to_writer(&mut count, value).map_or(usize::MAX, |()| count.0)
 }
 
-/// Cuts an answer down to a page. What did not fit comes back, to be kept under the id.
+/// Shortens an answer to a page. Returns the rest, to be stored under the id.
 pub(crate) fn fit(
     result: &mut CallToolResult,
     page: usize,
     output: Option<&Checker>,
 ) -> Option<(ResultId, Parts)> {
-    // An escape takes at most six bytes for one, so most answers need no counting.
+    // An escape takes at most six bytes per byte, so most answers need no counting.
     if weight(result).saturating_mul(6) + OVERHEAD <= page || json_bytes(result) <= page {
         return None;
     }
@@ -116,7 +116,7 @@ pub(crate) fn fit(
             parts.add_text(&id, &(at + 2).to_string(), (*text).to_owned(), "text/plain");
         }
         let link = Resource::new(id.uri(2), "part 2")
-            .with_description(format!("The answer goes on in {} more part(s).", further.len()))
+            .with_description(format!("The answer continues in {} more part(s).", further.len()))
             .with_mime_type("text/plain");
         result.content.push(ContentBlock::ResourceLink(link));
     }
@@ -124,7 +124,7 @@ pub(crate) fn fit(
     (!parts.is_empty()).then_some((id, parts))
 }
 
-/// What fits of the blocks, and the text that does not. A block that is not text and does not fit becomes a link.
+/// The blocks that fit, and the text that does not. A non-text block that does not fit becomes a link.
 fn lay_out(
     content: Vec<ContentBlock>,
     room: usize,
@@ -171,7 +171,7 @@ fn set_aside(block: ContentBlock, at: usize, id: &ResultId, parts: &mut Parts) -
                 (Err(text), mime_type)
             }
             ResourceContents::BlobResourceContents { blob, mime_type, .. } => (Ok(blob), mime_type),
-            _ => return ContentBlock::text("(content that did not fit)"),
+            _ => return ContentBlock::text("(content too large for this page)"),
         },
         other => return other,
     };
@@ -180,12 +180,12 @@ fn set_aside(block: ContentBlock, at: usize, id: &ResultId, parts: &mut Parts) -
         Err(text) => Contents::Text { uri: uri.clone(), mime: mime.clone(), text },
     };
     parts.add(&part, contents);
-    let mut link = Resource::new(uri, part).with_description("Did not fit the page; read it here.");
+    let mut link = Resource::new(uri, part).with_description("Too large for this page; read it here.");
     link.mime_type = mime;
     ContentBlock::ResourceLink(link)
 }
 
-/// Cuts the one text of a resource down to a page; the rest is kept under the id.
+/// Shortens the single text of a resource to a page; the rest is stored under the id.
 pub(crate) fn fit_contents(
     contents: &mut [ResourceContents],
     page: usize,
@@ -208,7 +208,7 @@ pub(crate) fn fit_contents(
     Some((id, parts, meta))
 }
 
-/// Bytes that a text takes inside JSON's quotes.
+/// Bytes of a text as a JSON string, without the quotes.
 fn escaped(text: &str) -> usize {
     text.chars().map(cost).sum()
 }
@@ -221,7 +221,7 @@ fn cost(character: char) -> usize {
     }
 }
 
-/// A text in pieces of at most so many bytes of JSON each. Together they are the text.
+/// Splits a text into pieces of at most `room` bytes of JSON each.
 fn split(text: &str, room: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -233,8 +233,8 @@ fn split(text: &str, room: usize) -> Vec<&str> {
     pieces
 }
 
-/// The longest head that fits, cut after a line where one ends in its second half, or else after a space or a comma, so
-/// that ids and addresses stay whole.
+/// The longest prefix that fits, cut after a line if one ends in its second half, otherwise after a space or a comma,
+/// so that ids and addresses stay whole.
 fn cut(text: &str, room: usize) -> (&str, &str) {
     let (mut used, mut end, mut line, mut word) = (0, 0, 0, 0);
     for (at, character) in text.char_indices() {
@@ -254,13 +254,13 @@ fn cut(text: &str, room: usize) -> (&str, &str) {
     (text, "")
 }
 
-/// Structured content with long strings, arrays and maps shortened until it fits, and the places that were cut.
-/// What is left still meets the tool's schema; where it can't, nothing is left.
+/// Structured content with long strings, arrays and maps shortened until it fits, and the places that were cut. The
+/// rest still matches the tool's schema; if it cannot, nothing is left.
 fn shortened(whole: &Value, room: usize, output: Option<&Checker>) -> (Option<Value>, Vec<String>) {
     if json_bytes(whole) <= room {
         return (Some(whole.clone()), Vec::new());
     }
-    // Fewer items come before shorter sentences: half of the hits are of more use than all of them without their ends.
+    // Prefer fewer items to shorter sentences: half of the hits are more useful than all of them truncated.
     let gentle = (0..16).map(|step| Shorten {
         text: (room >> step).max(MIN_TEXT_BYTES),
         items: (4096 >> step).max(1),
@@ -285,7 +285,7 @@ struct Shorten {
     items: usize,
 }
 
-/// Whether a string is an id, an anchor or an address: a part of one leads nowhere.
+/// Whether a string is an id, an anchor or an address: a part of one is useless.
 fn is_identifier(text: &str) -> bool {
     text.len() <= MAX_IDENTIFIER_BYTES && !text.contains(char::is_whitespace)
 }
@@ -308,7 +308,7 @@ impl Shorten {
                 }
             }
             Value::Object(map) => {
-                // A map from names to things may be long; an object with named fields is not.
+                // A map from names to values may be long; an object with named fields is not.
                 if map.len() > self.items.max(64) {
                     let mut kept = 0;
                     map.retain(|_, _| {

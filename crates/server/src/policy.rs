@@ -1,50 +1,51 @@
-//! Who may use what. The only place that makes an [`Admitted`].
+//! Decides who may use what. The only place that creates an [`Admitted`].
 
 use crate::catalogue::Route;
 use docent_transport::Principal;
 use std::{fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
-/// Rules on top of keys' scopes: the first one that speaks of a caller and a tool decides. Where none does, the scopes do.
+/// Rules on top of keys' scopes: the first rule that matches a caller and a tool decides. Without a match, the scopes
+/// do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// In the order in which they are asked.
+    /// In order of precedence.
     pub rules: Vec<Rule>,
 }
 
-/// What is done about some tools when some callers use them.
+/// An action for some tools when some callers use them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// How it is told in refusals and by `docent policy test`.
+    /// Its name in refusals and in `docent policy test`.
     pub name: String,
-    /// Names of keys; none for everybody.
+    /// Names of keys; empty for every caller.
     pub keys: Vec<String>,
-    /// Scopes, of which the caller holds one; none for everybody.
+    /// Scopes, of which the caller must have one; empty for every caller.
     pub scopes: Vec<String>,
     /// Tool names, suites (`web:*`) or `*`.
     pub tools: Vec<String>,
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// How far it bounds the calls that it lets through.
+    /// Limits for the calls that it allows.
     pub bounds: RuleBounds,
 }
 
-/// Bounds of a rule. They only tighten: what holds for a tool without them holds as well.
+/// Limits of a rule. They only tighten: a tool's own limits apply as well.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RuleBounds {
-    /// Calls a minute that one caller may make of all tools of the rule together.
+    /// Calls per minute that one caller may make of all tools of the rule together.
     pub rate_per_minute: Option<NonZeroU32>,
-    /// How long one call may take.
+    /// The timeout of one call.
     pub timeout: Option<Duration>,
 }
 
-/// What a rule does.
+/// The action of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// The tool may be used.
     Allow,
-    /// The tool is neither shown nor run.
+    /// The tool is neither listed nor run.
     Deny,
-    /// The person at the client is asked before each call.
+    /// The user at the client is asked before each call.
     Approve,
 }
 
@@ -58,16 +59,16 @@ impl fmt::Display for Action {
     }
 }
 
-/// What the policy says of one caller and one tool.
+/// The policy's decision about one caller and one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// Which rule, or which of the caller's scopes, said so.
+    /// The rule, or the caller's scope, that decided.
     pub by: String,
-    /// The place of the rule among the others, where a rule said so.
+    /// The index of the rule, if a rule decided.
     pub rule: Option<usize>,
-    /// The bounds of that rule; none where nothing may be called.
+    /// The limits of that rule; empty if nothing may be called.
     pub bounds: RuleBounds,
 }
 
@@ -78,7 +79,7 @@ impl Verdict {
 }
 
 impl Policy {
-    /// Decides about a tool of a provider, or about the provider's resources and prompts where no tool is named.
+    /// Decides about a tool of a provider, or about the provider's resources and prompts if no tool is named.
     pub fn decide(&self, who: &Principal, provider: &str, tool: Option<&str>) -> Verdict {
         let Some(scope) = who.scopes.iter().find(|scope| opens(scope, provider, tool)) else {
             let by = format!("the scopes of `{}`: {:?}", who.name, who.scopes);
@@ -86,11 +87,11 @@ impl Policy {
         };
         let mut rules = self.rules.iter().enumerate();
         let Some((at, rule)) = rules.find(|(_, rule)| rule.speaks_of(who, provider, tool)) else {
-            let by = format!("the scope {scope:?} of `{}`; no rule speaks of it", who.name);
+            let by = format!("the scope {scope:?} of `{}`; no matching rule", who.name);
             return Verdict::of_scopes(Action::Allow, by);
         };
         let action = match rule.action {
-            // Reading has no way to ask a person.
+            // A read cannot ask a person.
             Action::Approve if tool.is_none() => Action::Deny,
             action => action,
         };
@@ -103,20 +104,20 @@ impl Policy {
         self.decide(who, &route.provider, Some(&route.info.name)).action != Action::Deny
     }
 
-    /// Whether this principal may read a provider's resources and prompts. A scope of one tool opens that tool alone.
+    /// Whether this principal may read a provider's resources and prompts. A scope for one tool grants only that tool.
     pub(crate) fn may_see(&self, who: &Principal, provider: &str) -> bool {
         self.decide(who, provider, None).action == Action::Allow
     }
 }
 
 impl Rule {
-    /// A rule about every caller.
+    /// A rule for every caller.
     pub fn for_everybody(name: &str, tools: Vec<String>, action: Action) -> Self {
         let (name, bounds) = (name.to_owned(), RuleBounds::default());
         Self { name, keys: Vec::new(), scopes: Vec::new(), tools, action, bounds }
     }
 
-    /// Whether what was counted for the other counts for this one: both have the same callers, tools and rate.
+    /// Whether the counts of the other rule carry over to this one: both have the same callers, tools and rate.
     pub(crate) fn counts_as(&self, other: &Self) -> bool {
         self.keys == other.keys
             && self.scopes == other.scopes
@@ -132,7 +133,7 @@ impl Rule {
     }
 }
 
-/// A call that passed policy. Running a tool takes nothing else.
+/// A call that passed policy. Required to run a tool.
 #[derive(Debug)]
 pub(crate) struct Admitted {
     route: Arc<Route>,
@@ -140,7 +141,7 @@ pub(crate) struct Admitted {
 }
 
 impl Admitted {
-    /// The sole constructor; an error says which rule refused.
+    /// The only constructor; an error names the rule that refused.
     pub(crate) fn check(
         policy: &Policy,
         who: &Principal,
@@ -153,33 +154,33 @@ impl Admitted {
         Ok(Self { route: Arc::clone(route), verdict })
     }
 
-    /// Where to go.
+    /// The route to the tool.
     pub(crate) fn route(&self) -> &Arc<Route> {
         &self.route
     }
 
-    /// The rule that wants a person's approval first.
+    /// The rule that requires a person's approval first.
     pub(crate) fn approval(&self) -> Option<&str> {
         (self.verdict.action == Action::Approve).then_some(self.verdict.by.as_str())
     }
 
-    /// What let it through.
+    /// The decision that allowed it.
     pub(crate) fn verdict(&self) -> &Verdict {
         &self.verdict
     }
 
-    /// The time that a call has, of which a rule may leave less.
+    /// The timeout of a call, which a rule may shorten.
     pub(crate) fn within(&self, timeout: Duration) -> Duration {
         self.verdict.bounds.timeout.map_or(timeout, |own| own.min(timeout))
     }
 
-    /// The rule that leaves a call this time, if one does.
+    /// The rule that determines this timeout, if one does.
     pub(crate) fn timed_by(&self, timeout: Duration) -> Option<&str> {
         (self.verdict.bounds.timeout == Some(timeout)).then_some(self.verdict.by.as_str())
     }
 }
 
-/// Whether a scope, or a pattern of a rule, is about a tool of a provider, or about all that the provider has.
+/// Whether a scope, or a pattern of a rule, covers a tool of a provider, or everything of the provider.
 pub(crate) fn opens(scope: &str, provider: &str, tool: Option<&str>) -> bool {
     scope == "*" || scope.strip_suffix(":*") == Some(provider) || Some(scope) == tool
 }
@@ -216,7 +217,7 @@ mod tests {
         Rule { keys, scopes, ..Rule::for_everybody(name, own(tools), action) }
     }
 
-    /// A caller with its scopes, a provider and a tool; what is done, and by what.
+    /// A caller with its scopes, a provider and a tool; the action, and what decided.
     type Case = (
         &'static str,
         &'static [&'static str],
@@ -250,9 +251,9 @@ mod tests {
             ("ann", &["docs:*", "web:*"], "web", Some("fetch_page"), Action::Deny, "no web"),
             ("ann", &["*"], "web", None, Action::Deny, "no web"),
             ("ann", &["*"], "code", Some("parse_files"), Action::Approve, "ask before parsing"),
-            ("ann", &["*"], "code", None, Action::Allow, "no rule speaks of it"),
+            ("ann", &["*"], "code", None, Action::Allow, "no matching rule"),
             ("ann", &["docs:*"], "code", Some("parse_files"), Action::Deny, "the scopes of `ann`"),
-            // A rule opens nothing that the key's scopes don't.
+            // A rule grants nothing beyond the key's scopes.
             ("ops", &["code:*"], "web", Some("web_search"), Action::Deny, "the scopes of `ops`"),
         ];
         for (name, scopes, provider, tool, action, by) in cases {

@@ -1,4 +1,4 @@
-//! A question at a client: how long it waits there, and what becomes of it when nobody needs the answer.
+//! A question to a client: its waiting time, and cancelling it when the answer is no longer needed.
 
 use crate::tasks::Tasks;
 use rmcp::{
@@ -25,7 +25,7 @@ impl Waits {
     }
 }
 
-/// One question that waits for its answer.
+/// A question that waits for its answer.
 pub(crate) struct Waiting<'a>(&'a Mutex<Waits>);
 
 impl<'a> Waiting<'a> {
@@ -49,7 +49,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A question at a client. Given up, it is cancelled there.
+/// A question sent to a client. Dropping it cancels the question there.
 pub(crate) struct Unanswered<'a> {
     peer: &'a Peer<RoleServer>,
     id: Option<RequestId>,
@@ -73,14 +73,14 @@ impl Drop for Unanswered<'_> {
         };
         let reason = Some("the answer is no longer needed".to_owned());
         let params = CancelledNotificationParam::new(Some(id), reason);
-        let told = ServerNotification::CancelledNotification(CancelledNotification::new(params));
+        let notification = ServerNotification::CancelledNotification(CancelledNotification::new(params));
         let peer = self.peer.clone();
         // The client may be gone.
-        runtime.spawn(async move { peer.send_notification(told).await.unwrap_or_default() });
+        runtime.spawn(async move { peer.send_notification(notification).await.unwrap_or_default() });
     }
 }
 
-/// A question that a task shows. Given up, it is shown no longer.
+/// A question shown by a task. Dropping it withdraws the question.
 pub(crate) struct Shown<'a> {
     tasks: &'a Tasks,
     task: &'a str,

@@ -1,4 +1,4 @@
-//! How often a tool may be called: as its own rate has it, and as the rule does that lets the call through.
+//! Rate limits of tools: the tool's own, and that of the rule that allows the call.
 
 use crate::{
     admit::Meter,
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-/// What has been counted for each rule that has a rate, in the order of the rules.
+/// Rate limiters of the rules that have a rate, in the order of the rules.
 pub(crate) struct RuleMeters(Vec<Option<Arc<Meter>>>);
 
 impl RuleMeters {
@@ -25,8 +25,8 @@ impl RuleMeters {
         Self(policy.rules.iter().map(meter).collect())
     }
 
-    /// Goes on with what another one has counted for rules of another policy, wherever they stand in it and whatever they
-    /// are called. A rule that has changed begins anew.
+    /// Carries over the counts of another policy's rules, regardless of their order and names. A changed rule starts
+    /// from zero.
     pub(crate) fn count_on(&mut self, policy: &Policy, other: &Self, former: &Policy) {
         for (rule, meter) in policy.rules.iter().zip(&mut self.0) {
             let mut known = former.rules.iter().zip(&other.0);
@@ -42,7 +42,7 @@ impl RuleMeters {
 }
 
 impl Server {
-    /// Counts a call. A call that its tool's own rate refuses costs nothing of its rule's, which other tools share.
+    /// Counts a call. A call rejected by its tool's own rate does not count against its rule, which other tools share.
     pub(crate) fn check_rates(
         &self,
         admitted: &Admitted,
@@ -72,10 +72,10 @@ impl Server {
             "tool": tool, "perMinute": most, "retryAfterSeconds": seconds, "retryAfterMs": milliseconds,
         });
         let allowed = match rule {
-            None => format!("{most} a minute are allowed"),
+            None => format!("at most {most} per minute are allowed"),
             Some(rule) => {
                 data["rule"] = rule.into();
-                format!("{rule} allows {most} a minute")
+                format!("{rule} allows {most} per minute")
             }
         };
         let message = format!("too many calls of {tool}: {allowed}; try again in {seconds} s");

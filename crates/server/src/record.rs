@@ -1,4 +1,4 @@
-//! The record of one request: begun when it comes, closed with its audit line.
+//! The audit record of one request: opened when it arrives, closed with its audit line.
 
 use crate::{
     audit::{self, Ending},
@@ -15,7 +15,7 @@ use std::{
     time::Instant,
 };
 
-/// What a request asks for, as the audit line has it.
+/// The target of a request, for the audit line.
 pub(crate) struct Asked<'a> {
     pub(crate) method: &'static str,
     pub(crate) target: &'a str,
@@ -48,11 +48,11 @@ impl Entry {
     }
 }
 
-/// The audit line of a request, written once. A request that is dropped half-way, or panics, leaves its line as well.
+/// The audit line of a request, written exactly once. A request that is dropped or panics writes its line as well.
 pub(crate) struct Line {
     server: Arc<Server>,
     entry: Entry,
-    /// Counts how the call ends.
+    /// Counts the outcome of the call.
     stats: Option<Arc<ToolStats>>,
     is_open: bool,
 }
@@ -66,12 +66,12 @@ impl Line {
         &self.entry
     }
 
-    /// However it ends from now on, it is counted as a call of this tool.
+    /// From now on, its outcome counts as a call of this tool.
     pub(crate) fn count_for(&mut self, stats: &Arc<ToolStats>) {
         self.stats = Some(Arc::clone(stats));
     }
 
-    /// Writes the line. On an error that is the answer, and nothing else of the request goes out.
+    /// Writes the line. If that fails, the error replaces the answer.
     pub(crate) fn close(&mut self, ending: &Ending) -> Result<(), ErrorData> {
         self.is_open = false;
         let closed = self.server.close(&self.entry, ending);
@@ -88,13 +88,13 @@ impl Drop for Line {
         if self.is_open
             && let Err(error) = self.close(&Ending::new(Outcome::Cancelled, 0))
         {
-            tracing::warn!(error = %error.message, "a request that was given up is not recorded");
+            tracing::warn!(error = %error.message, "cannot record an abandoned request");
         }
     }
 }
 
 impl Server {
-    /// Begins the record of one request.
+    /// Opens the record of one request.
     pub(crate) fn open(
         &self,
         guest: &Guest,
@@ -106,7 +106,7 @@ impl Server {
         Entry { traceparent, ..self.open_within(guest, client, asked) }
     }
 
-    /// The same for a call within a call.
+    /// The same for a nested call.
     pub(crate) fn open_within(
         &self,
         guest: &Guest,
@@ -146,7 +146,7 @@ impl Server {
         self.audit().write(&line).map_err(|error| self.unrecorded(&error))
     }
 
-    /// Told to a request that can't be recorded, and must be. Where the file is stays here.
+    /// The error for a request that must be recorded but cannot be. The path of the file is not disclosed.
     pub(crate) fn unrecorded(&self, error: &docent_audit::WriteError) -> ErrorData {
         self.counters().refused_audit.fetch_add(1, Ordering::Relaxed);
         let policy = "the call was refused by policy (audit.on_full = refuse)";

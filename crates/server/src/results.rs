@@ -1,4 +1,4 @@
-//! The further parts of large answers, kept for a while for whoever made the call.
+//! Stores the further parts of large answers for a while, for the principal that made the call.
 
 use crate::hex;
 use docent_tool::Contents;
@@ -9,12 +9,12 @@ use std::{
 };
 
 const SCHEME: &str = "result://";
-/// Bytes kept of all answers together; the oldest go first.
+/// Maximum bytes of all stored answers; the oldest are dropped first.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// Answers kept; the oldest go first.
+/// Maximum stored answers; the oldest are dropped first.
 const MOST_ANSWERS: usize = 1024;
 
-/// A random name that nobody can guess.
+/// A random, unguessable id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResultId(String);
 
@@ -29,7 +29,7 @@ impl ResultId {
     }
 }
 
-/// What is kept of one answer: contents by the last part of their address.
+/// The stored contents of one answer, by the last segment of their address.
 #[derive(Debug, Default)]
 pub(crate) struct Parts(Vec<(String, Contents)>);
 
@@ -57,7 +57,7 @@ impl Parts {
     }
 }
 
-/// The store. Bounded in bytes, in answers and in time.
+/// The store. Bounded in bytes, answers and time.
 #[derive(Debug)]
 pub(crate) struct Results {
     kept: Mutex<Kept>,
@@ -100,7 +100,7 @@ impl Results {
         Self { kept: Mutex::default(), ttl, most_bytes: MOST_BYTES }
     }
 
-    /// How many answers, and how many bytes.
+    /// Number of answers and of bytes.
     pub(crate) fn size(&self) -> (usize, usize) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.drop_expired(self.ttl);
@@ -121,12 +121,12 @@ impl Results {
         kept.answers.insert(id.0.clone(), Answer { owner: Arc::clone(owner), parts, bytes });
     }
 
-    /// Whether this address is one of ours, kept or not.
+    /// Whether this is the address of a result, stored or not.
     pub(crate) fn owns(uri: &str) -> bool {
         uri.starts_with(SCHEME)
     }
 
-    /// A part, for the principal that made the call and for nobody else.
+    /// A part; only for the principal that made the call.
     pub(crate) fn read(&self, uri: &str, reader: &str) -> Option<Contents> {
         let (id, part) = uri.strip_prefix(SCHEME)?.split_once('/')?;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

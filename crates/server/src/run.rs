@@ -1,4 +1,4 @@
-//! Running work under a deadline and a cancel token. A panic ends the work that caused it and nothing else.
+//! Runs work with a deadline and a cancellation token. A panic ends only the work that caused it.
 
 use crate::audience::Listener;
 use docent_tool::{Audience as _, Running, ToolError};
@@ -12,7 +12,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Past the deadline, or once the server closes, a tool has this long to hand over what it has.
+/// Time for a tool to return what it has, after the deadline or once the server shuts down.
 pub(crate) const GRACE: Duration = Duration::from_millis(500);
 
 /// When work must end.
@@ -22,34 +22,34 @@ pub(crate) struct Bounds {
     pub(crate) deadline: Instant,
 }
 
-/// How work ended.
+/// The outcome of work.
 #[derive(Debug)]
 pub(crate) enum Ended<T> {
-    /// By itself.
+    /// It finished.
     Done(Result<T, ToolError>),
-    /// It panicked, saying this.
+    /// It panicked with this message.
     Panicked(String),
-    /// The client no longer wants it; it was dropped.
+    /// It was cancelled by the client and dropped.
     Cancelled,
-    /// The deadline, or the server's call to hurry, and the grace have passed; it was dropped.
+    /// The grace period after the deadline, or after the shutdown, has passed; it was dropped.
     Late,
 }
 
-/// Runs work in place, telling the client what it reports meanwhile. All of that has been sent when this returns.
+/// Runs work in place, sending its notifications concurrently. All of them have been sent when this returns.
 pub(crate) async fn bounded<T>(
     work: Running<'_, Result<T, ToolError>>,
     bounds: &Bounds,
     listener: &Listener,
 ) -> Ended<T> {
     let mut work = pin!(guarded(work));
-    // Most calls are done at once, and need no timer.
+    // Most calls finish immediately, and need no timer.
     if let Poll::Ready(ended) = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await {
         listener.flush_all().await;
         return ended;
     }
     let finished = CancellationToken::new();
-    let mut telling = pin!(listener.tell(&finished));
-    let ended = beside(telling.as_mut(), async {
+    let mut sending = pin!(listener.tell(&finished));
+    let ended = beside(sending.as_mut(), async {
         tokio::select! {
             biased;
             () = bounds.cancel.cancelled() => Ended::Cancelled,
@@ -60,13 +60,13 @@ pub(crate) async fn bounded<T>(
     .await;
     if !matches!(ended, Ended::Cancelled) {
         finished.cancel();
-        telling.await;
+        sending.await;
     }
     ended
 }
 
-/// Waits for the end of the grace. Time that the client takes to answer questions moves the deadline, but a server that
-/// closes waits for nobody.
+/// Waits for the end of the grace period. The time that the client takes to answer questions extends the deadline, but
+/// not after a shutdown.
 async fn time_is_up(bounds: &Bounds, listener: &Listener) {
     tokio::select! {
         () = deadline_has_passed(bounds, listener) => {}
@@ -88,7 +88,7 @@ async fn deadline_has_passed(bounds: &Bounds, listener: &Listener) {
     }
 }
 
-/// Runs `main` to its end while `side` goes on beside it.
+/// Runs `main` to its end while polling `side` concurrently.
 async fn beside<T>(
     mut side: Pin<&mut impl Future<Output = ()>>,
     main: impl Future<Output = T>,
@@ -105,7 +105,7 @@ async fn beside<T>(
 }
 
 async fn guarded<T>(mut work: Running<'_, Result<T, ToolError>>) -> Ended<T> {
-    // Nothing of the work is looked at after a panic: it is dropped.
+    // After a panic the work is not polled again, but dropped.
     let polled = poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Ok),
         Err(panic) => Poll::Ready(Err(panic)),
@@ -119,10 +119,10 @@ async fn guarded<T>(mut work: Running<'_, Result<T, ToolError>>) -> Ended<T> {
 fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without words".into())
+        .unwrap_or_else(|| "a panic without a message".into())
 }
 
-/// Runs what is not a call, such as a provider's list: `None` when it panicked or took too long.
+/// Runs something other than a call, such as a provider's list: `None` if it panicked or took too long.
 pub(crate) async fn in_time<T>(work: Running<'_, T>, limit: Duration, what: &str) -> Option<T> {
     let work: Running<'_, Result<T, ToolError>> = Box::pin(async move { Ok(work.await) });
     match tokio::time::timeout(limit, guarded(work)).await {

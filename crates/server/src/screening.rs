@@ -1,4 +1,4 @@
-//! What leaves for a model is screened first: secrets are taken out, and what a person can't see is made visible.
+//! Screens everything that is sent to a model: removes secrets, and makes invisible characters visible.
 
 use crate::verbatim;
 use docent_screen::{Options, Screen, Stays, visible, visible_json, visible_json_but};
@@ -17,7 +17,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// How answers are screened. Cheap to clone; the default lets everything through.
+/// How answers are screened. Cheap to clone; the default changes nothing.
 #[derive(Clone, Default)]
 pub struct Screening {
     secrets: Option<Arc<Secrets>>,
@@ -26,7 +26,7 @@ pub struct Screening {
 
 struct Secrets {
     known: Vec<String>,
-    /// Made with the first answer: a server that is only started and stopped need not wait for it.
+    /// Created with the first answer, so that starting a server does not wait for it.
     screen: OnceLock<Screen>,
 }
 
@@ -40,7 +40,8 @@ impl fmt::Debug for Screening {
 }
 
 impl Screening {
-    /// Takes out `known` secrets and whatever looks like one, unless it is `None`; shows what is hidden, if so asked.
+    /// Redacts `known` secrets and anything that looks like one, unless it is `None`; makes invisible characters
+    /// visible, if requested.
     pub fn new(known: Option<Vec<String>>, hidden: bool) -> Self {
         let secrets = known.map(|known| Arc::new(Secrets { known, screen: OnceLock::new() }));
         Self { secrets, hidden }
@@ -62,11 +63,11 @@ impl Screening {
         }
     }
 
-    /// A text as it may be told.
+    /// A screened copy of a text.
     pub(crate) fn told(&self, text: &str) -> String {
-        let mut told = text.to_owned();
-        self.text(&mut told);
-        told
+        let mut screened = text.to_owned();
+        self.text(&mut screened);
+        screened
     }
 
     /// Any JSON.
@@ -79,7 +80,7 @@ impl Screening {
         }
     }
 
-    /// JSON of the protocol, in which some things must stay as they are.
+    /// Protocol JSON, in which some fields must stay unchanged.
     pub(crate) fn fields(&self, value: &mut Value) {
         self.redact_fields(value);
         self.show_fields(value);
@@ -105,7 +106,7 @@ impl Screening {
         }
     }
 
-    /// A whole answer of a tool.
+    /// A tool's complete result.
     pub(crate) fn result(&self, result: &mut CallToolResult) {
         result.content.iter_mut().for_each(|block| self.content(block));
         self.meta(result.meta.as_mut());
@@ -114,7 +115,7 @@ impl Screening {
         }
     }
 
-    /// What a resource holds.
+    /// The contents of a resource.
     pub(crate) fn contents(&self, contents: &mut ResourceContents) {
         match contents {
             ResourceContents::TextResourceContents { text, meta, .. } => {
@@ -126,16 +127,16 @@ impl Screening {
         }
     }
 
-    /// What is said beside an answer, with the fields that no type knows, which travel there.
+    /// The `_meta` of an answer, which also carries fields unknown to its type.
     pub(crate) fn meta(&self, meta: Option<&mut MetaObject>) {
         if let Some(fields) = meta.map(|meta| &mut meta.0) {
             self.object(fields);
         }
     }
 
-    /// What is told of something beside the name and the address that it is known by.
-    fn about<const N: usize>(&self, told: [&mut Option<String>; N]) {
-        told.into_iter().flatten().for_each(|text| self.text(text));
+    /// The texts that describe an item, but not its name and address.
+    fn about<const N: usize>(&self, texts: [&mut Option<String>; N]) {
+        texts.into_iter().flatten().for_each(|text| self.text(text));
     }
 
     /// A resource in a list.
@@ -169,7 +170,7 @@ impl Screening {
         match block {
             ContentBlock::Text(text) => self.text(&mut text.text),
             ContentBlock::Resource(embedded) => self.contents(&mut embedded.resource),
-            // Its name and its address are what it is known by.
+            // Its name and its address identify it.
             ContentBlock::ResourceLink(link) => {
                 self.about([&mut link.title, &mut link.description]);
             }
@@ -178,7 +179,7 @@ impl Screening {
         self.meta(verbatim::beside(block));
     }
 
-    /// A piece of an answer that is kept until the rest is there.
+    /// A piece of an answer that is kept until the rest is ready.
     pub(crate) fn block(&self, block: &mut Block) {
         if let Block::Text { text, metadata, .. } = block {
             self.text(text);
@@ -188,8 +189,8 @@ impl Screening {
         }
     }
 
-    /// What one tool tells another, which could spell a secret out or send it elsewhere: there is none in it. What is hidden
-    /// stays, for it may be data, and whatever is made of it is screened before it leaves.
+    /// Screens what one tool returns to another, which could forward a secret: secrets are removed. Invisible
+    /// characters stay, because they may be data, and the final answer is screened before it is sent.
     pub(crate) fn within(&self, ended: Result<Outcome, ToolError>) -> Result<Outcome, ToolError> {
         let screening = Self { secrets: self.secrets.clone(), hidden: false };
         ended.map(|it| screening.outcome(it)).map_err(|error| screening.tool_error(error))
@@ -206,7 +207,7 @@ impl Screening {
         outcome
     }
 
-    /// A piece of an answer, of whatever kind, without its secrets.
+    /// A piece of an answer of any kind, without its secrets.
     fn piece(&self, block: &mut Block) {
         match block {
             Block::Raw(value) | Block::Embedded(Contents::Raw(value)) => {
@@ -238,13 +239,13 @@ impl Screening {
                 let message = error.message.into_owned();
                 ToolError::Refused { code: error.code.0, message, data: error.data }
             }
-            // Questions are screened when they are put to the client, and the rest has no words of a server's.
+            // Questions are screened when they are sent to the client, and the rest has no text of a server's.
             other => other,
         }
     }
 
-    /// What the client is asked: its model may read it, and a person does. A page that a person is to open is not asked
-    /// for where its address can't be told: without what was taken out of it, it leads nowhere.
+    /// A question to the client: its model may read it, and a person does. A question to open a page is refused if its
+    /// address contains a secret: without the secret, the address does not work.
     pub(crate) fn question(&self, ask: &mut Ask) -> Result<(), ToolError> {
         match ask {
             Ask::Sample(params) => self.fields(params),
@@ -261,7 +262,7 @@ impl Screening {
         Ok(())
     }
 
-    /// An error of the protocol.
+    /// A protocol error.
     pub(crate) fn error(&self, mut error: ErrorData) -> ErrorData {
         let mut message = error.message.into_owned();
         self.text(&mut message);
@@ -278,21 +279,21 @@ impl Screening {
     }
 }
 
-const DEAD_LINK: &str = "the client is not asked to open this page: its address holds what looks like a secret, and would \
-                         lead nowhere without it; `policy.redaction.secrets` is the setting that takes it out";
+const DEAD_LINK: &str = "the client was not asked to open this page: its address seems to contain a secret, and would \
+                         not work without it; the setting `policy.redaction.secrets` removes it";
 
 /// The address of the page that a question is about.
 fn page_of(question: &Value) -> Option<&Value> {
     question.get("url").filter(|_| question.get("mode").is_some_and(|mode| mode == "url"))
 }
 
-/// The addresses of the pages that an error wants somebody to visit first.
+/// The addresses of the pages that an error asks the user to visit first.
 fn pages_of(data: &Value) -> impl Iterator<Item = &Value> {
     let asked = data.get("elicitations").and_then(Value::as_array);
     asked.into_iter().flatten().filter_map(page_of)
 }
 
-/// What a peer knows something by must come back to it letter for letter, and a picture is no text.
+/// Identifiers must be returned to the peer unchanged, and images are not text.
 fn stays(of: &Object, name: &str) -> Stays {
     let kind = of.get("type").and_then(Value::as_str).unwrap_or_default();
     let known = match name {
@@ -310,7 +311,7 @@ fn stays(of: &Object, name: &str) -> Stays {
     if known && (name == "required" || !is_nested) { Stays::Whole } else { Stays::Nothing }
 }
 
-/// The same in a block of content, which also has the name and the address that a resource is known by.
+/// The same in a content block, which also has the name and address that identify a resource.
 fn stays_in_block(of: &Object, name: &str) -> Stays {
     let is_link = of.get("type").is_some_and(|kind| kind == "resource_link");
     let is_held = !of.contains_key("type") && (of.contains_key("text") || of.contains_key("blob"));
@@ -325,7 +326,7 @@ fn stays_in_block(of: &Object, name: &str) -> Stays {
     stays(of, name)
 }
 
-/// Whether what a schema requires is what it has.
+/// Whether the names that a schema requires are among its properties.
 fn are_names(schema: &Object) -> bool {
     let properties = schema.get("properties").and_then(Value::as_object);
     let required = schema.get("required").and_then(Value::as_array);

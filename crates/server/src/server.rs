@@ -1,4 +1,4 @@
-//! What all sessions share, and the door that transports ask.
+//! State shared by all sessions, and the methods that transports use.
 
 use crate::{
     Audit, Screening, Session,
@@ -39,13 +39,13 @@ use std::{
 use tokio::sync::{Notify, SetOnce, broadcast};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-/// When a call that found no place in line may try again.
+/// When a call that found no permit may try again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Told to a request that comes, or whose turn comes, too late.
+/// The error for a request that arrives, or gets its permit, too late.
 const SHUTTING_DOWN: &str = "shutting down";
 
-/// Everything that sessions share. Made once, behind an [`Arc`].
+/// State shared by all sessions. Created once, in an [`Arc`].
 pub struct Server {
     info: ServerConfig,
     providers: Arc<[Arc<dyn Provider>]>,
@@ -54,7 +54,8 @@ pub struct Server {
     meters: Meters,
     shares: Shares,
     lanes: Arc<Lanes>,
-    /// Reads, prompts and completions stand in lines of their own: a call may wait for its client, who reads meanwhile.
+    /// Separate limiter for reads, prompts and completions: a call may wait for its client, which reads in the
+    /// meantime.
     visits: Arc<Lanes>,
     limits: Limits,
     list_page: usize,
@@ -80,7 +81,7 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// Makes a server. Where a provider tells of changes, this must be called inside a tokio runtime.
+    /// Creates a server. If a provider reports changes, this must be called inside a tokio runtime.
     pub fn new(setup: Setup) -> Result<Arc<Self>, SetupError> {
         let terms = InForce::new(setup.terms(), setup.limits.tool_timeout)?;
         let Setup { name, version, title, instructions, providers, .. } = setup;
@@ -140,12 +141,12 @@ impl Server {
         }))
     }
 
-    /// A session for one connection, or for one request of a peer that keeps none.
+    /// A session for one connection, or for one request of a client without sessions.
     pub fn session(self: &Arc<Self>) -> Session {
         Session::new(Arc::clone(self))
     }
 
-    /// All counters, as Prometheus reads them.
+    /// All counters in the Prometheus text format.
     pub fn metrics(&self) -> String {
         self.metrics.text(&self.gauges())
     }
@@ -167,8 +168,8 @@ impl Server {
         }
     }
 
-    /// Puts other terms in force. Calls that run keep those that they began under; a key that is no longer known opens
-    /// nothing from now on, whichever session it opened before.
+    /// Applies new settings. Running calls keep the settings they started with; a removed key grants nothing from now
+    /// on, whatever session it opened before.
     pub fn renew(&self, terms: Terms) -> Result<(), SetupError> {
         let next = self.terms().renewed(terms, self.limits.tool_timeout)?;
         *self.terms.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
@@ -178,13 +179,13 @@ impl Server {
         Ok(())
     }
 
-    /// Cancels tasks: nobody waits for their answers on an open request.
+    /// Cancels tasks: no open request waits for their answers.
     pub fn cancel_tasks(&self) {
         self.tasks.stop();
     }
 
-    /// Every tool that can be called, with the key of its provider, as a list shows it or would show it: some are in no
-    /// list and can be called all the same.
+    /// Every callable tool with the key of its provider, in the form used in lists: some tools are not listed but can
+    /// be called.
     pub fn definitions(&self) -> Vec<(String, Value)> {
         let catalogue = self.catalogue();
         let definition = |route: &Arc<Route>| {
@@ -194,21 +195,21 @@ impl Server {
         catalogue.routes().iter().map(definition).collect()
     }
 
-    /// Takes no new calls, ends subscriptions and tasks, and records who was turned away. Calls that run go on.
+    /// Accepts no new calls, ends subscriptions and tasks, and logs rejected callers. Running calls continue.
     pub fn stop(&self) {
         self.stopping.cancel();
         self.cancel_tasks();
         self.turned_away.write_all(&self.audit);
     }
 
-    /// Ends calls as if the deadline of each had come: a tool has a short while to hand over what it has, and then the
-    /// answer is what it has emitted. Calls that wait in line, or come later, are refused.
+    /// Ends calls as if the deadline of each had passed: a tool has a short while to return what it has, and then the
+    /// answer is what it has emitted. Queued and new calls are refused.
     pub fn hurry(&self) {
-        // A server that hurries already can't hurry more.
+        // Setting it twice has no effect.
         self.hurry.set(()).unwrap_or_default();
     }
 
-    /// Waits until no call runs.
+    /// Waits until no call is running.
     pub async fn drained(&self) {
         loop {
             let idle = self.idle.notified();
@@ -267,7 +268,7 @@ impl Server {
         &self.audit
     }
 
-    /// Records who was turned away, if it is time for that: whatever happens here may be the next thing to happen.
+    /// Logs rejected requests if it is time to: they must be logged before whatever happens next.
     pub(crate) fn tell_turned_away(&self) {
         self.turned_away.write_due(&self.audit);
     }
@@ -305,7 +306,7 @@ impl Server {
         Arc::clone(&self.catalogue.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether what a list shows depends on who asks.
+    /// Whether lists depend on the caller.
     pub(crate) fn lists_are_private(&self) -> bool {
         let terms = self.terms();
         terms.keyring.has_keys() || !terms.policy.rules.is_empty()
@@ -315,12 +316,13 @@ impl Server {
         Guest::of(context, &self.terms().keyring)
     }
 
-    /// What the newest revision is told of this server.
+    /// The server information for the newest revision.
     pub(crate) fn info(&self) -> ServerConfig {
         self.info.clone()
     }
 
-    /// What an older revision is told: extensions are none of its words, but for one that its client speaks of.
+    /// The server information for older revisions, which have no extensions, except for the one that the client
+    /// announces.
     pub(crate) fn older_info(&self, dialect: Dialect, shows_apps: bool) -> InitializeResult {
         let mut info = self.info.clone();
         let ours = info.capabilities.extensions.take().filter(|_| shows_apps);
@@ -353,7 +355,7 @@ impl Server {
         *self.catalogue.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalogue);
     }
 
-    /// Counts a request as running, unless the server is closing, or nothing could be recorded of it.
+    /// Counts a request as running, unless the server is closing or its audit line could not be written.
     pub(crate) fn begin(self: &Arc<Self>) -> Result<Running, Refusal> {
         self.metrics.in_flight.fetch_add(1, Ordering::AcqRel);
         let running = Running(Arc::clone(self));
@@ -364,7 +366,7 @@ impl Server {
         Ok(running)
     }
 
-    /// Finds the tool and everything that must hold before it runs.
+    /// Finds the tool and checks everything required before it runs.
     pub(crate) async fn admit(
         self: &Arc<Self>,
         guest: &Guest,
@@ -377,7 +379,7 @@ impl Server {
         Ok((admitted, Permit { place: Some(place), _running: running }))
     }
 
-    /// The same for a call within a call: it has the place of the one around it, and may be meant for one provider alone.
+    /// The same for a nested call: it uses the permit of the outer call, and may be restricted to one provider.
     pub(crate) async fn admit_within(
         self: &Arc<Self>,
         guest: &Guest,
@@ -395,15 +397,15 @@ impl Server {
             .map_err(|rule| Refusal::new("scope", call::out_of_scope(guest, tool, &rule)))?;
         let owner = &*route.provider;
         if let Some(asked) = provider.filter(|asked| *asked != owner) {
-            let told = format!("the tool `{tool}` is one of `{owner}`, not of `{asked}`");
-            return Err(Refusal::new("unknown_tool", ErrorData::invalid_params(told, None)));
+            let message = format!("the tool `{tool}` belongs to `{owner}`, not to `{asked}`");
+            return Err(Refusal::new("unknown_tool", ErrorData::invalid_params(message, None)));
         }
-        // Last, so that only what would run is counted.
+        // Last, so that only calls that would run are counted.
         self.check_rates(&admitted, guest, &terms)?;
         Ok((admitted, running))
     }
 
-    /// Waits for a place among the client's running reads, prompts and completions, no longer than one may take.
+    /// Waits for a permit for a read, prompt or completion, no longer than one may take.
     pub(crate) async fn take_visit(
         &self,
         guest: &Guest,
@@ -412,7 +414,7 @@ impl Server {
         self.take_place(&self.visits, guest, self.limits.tool_timeout, cancel).await
     }
 
-    /// Waits for a place among what runs of the client.
+    /// Waits for a call permit of the client.
     async fn take_place(
         &self,
         lanes: &Arc<Lanes>,
@@ -427,7 +429,7 @@ impl Server {
             () = cancel.cancelled() => return Err(Refusal::new("cancelled", call::cancelled())),
             () = self.hurry.wait() => return Err(Refusal::closing()),
         };
-        // A call that hurries has given its place to this one, which could not be answered in time.
+        // A call ended by the shutdown has passed its permit to this one, which could not be answered in time.
         if self.hurry.initialized() {
             return Err(Refusal::closing());
         }
@@ -451,7 +453,7 @@ impl Drop for Server {
     }
 }
 
-/// Why a request is not taken on: a word for its line, and the answer.
+/// Why a request is rejected: a word for its audit line, and the error.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) reason: &'static str,
@@ -468,14 +470,14 @@ impl Refusal {
     }
 }
 
-/// A request that the server does not take on.
+/// The error for a rejected request.
 pub(crate) fn refused(message: impl Into<String>, data: Option<Value>) -> ErrorData {
     ErrorData::new(ErrorCode(-32000), message.into(), data)
 }
 
 fn tell_left_out(problems: &[SetupError]) {
     for problem in problems {
-        tracing::error!(%problem, "a tool is left out of the catalogue");
+        tracing::error!(%problem, "a tool was left out of the catalog");
     }
 }
 
@@ -500,7 +502,7 @@ fn listen(
         }
     };
     let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-        tracing::error!("the server was made outside of a runtime: it does not hear of changes");
+        tracing::error!("the server was created outside of a runtime: it does not receive changes");
         return None;
     };
     Some(AbortOnDropHandle::new(runtime.spawn(follow)))
@@ -525,7 +527,7 @@ fn capabilities(mut extensions: ExtensionCapabilities) -> ServerCapabilities {
 }
 
 fn version(dialect: Dialect) -> ProtocolVersion {
-    // Every string is a version to the SDK, so reading one can't fail.
+    // The SDK accepts any string as a version, so parsing cannot fail.
     serde_json::from_value(json!(dialect.version()))
         .unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
@@ -541,9 +543,9 @@ impl Drop for Running {
     }
 }
 
-/// A place among the client's running calls, and among the server's.
+/// Permits of a running call: of its client, and of the server.
 pub(crate) struct Permit {
-    /// `None` once somebody else holds it, or nobody.
+    /// `None` once it was handed over or released.
     pub(crate) place: Option<Place>,
     _running: Running,
 }

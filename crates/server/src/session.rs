@@ -1,4 +1,4 @@
-//! One conversation: answers every request of the protocol.
+//! A session: answers every request of the protocol.
 #![expect(
     deprecated,
     reason = "the protocol marks logging and subscribe as going; older revisions keep them"
@@ -49,16 +49,16 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// One conversation with one client. Making one costs an [`Arc`]'s clone.
+/// A connection with one client. Creating one costs the clone of an [`Arc`].
 pub struct Session {
     server: Arc<Server>,
-    /// Tells the sessions of one principal apart.
+    /// Distinguishes the sessions of one principal.
     number: u64,
-    /// What `logging/setLevel` chose: 0 while it has not, else the level's place from 1.
+    /// The level set by `logging/setLevel`: 0 if not set, otherwise the level's position from 1.
     level: Arc<AtomicU8>,
-    /// Who spoke last: what is told between requests is told to them.
+    /// The last sender: notifications between requests are for them.
     speaker: Arc<Mutex<Option<Principal>>>,
-    /// Its place among those who hear of changes, once it has asked to.
+    /// Its subscription to changes, once it has one.
     membership: Mutex<Option<Membership>>,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Debug for Session {
     }
 }
 
-/// Who asked, what runs, and the record of it.
+/// The caller of an open request, and its audit record.
 struct Opened {
     guest: Guest,
     line: Line,
@@ -82,7 +82,7 @@ impl Session {
         Self { server, number, level, speaker, membership }
     }
 
-    /// What is told of log lines before a level is chosen: the usual to a client that speaks of levels, else nothing.
+    /// The log level before one is set: the default for a client that supports levels, otherwise none.
     fn level(&self, dialect: Dialect) -> Option<Level> {
         match usize::from(self.level.load(Ordering::Relaxed)) {
             0 => (!dialect.is_plain()).then_some(Level::Info),
@@ -90,7 +90,8 @@ impl Session {
         }
     }
 
-    /// What is heard between requests, by the terms of that moment: keys, rules and tokens end while a session stays open.
+    /// Which notifications the session may receive, checked each time: keys, rules and tokens can expire while a
+    /// session stays open.
     fn ear(&self, level: Option<&Arc<AtomicU8>>) -> Ear {
         let (server, speaker) = (Arc::downgrade(&self.server), Arc::clone(&self.speaker));
         let may_see = move |provider: &str| {
@@ -105,7 +106,7 @@ impl Session {
         self.server.hub().join_session(peer, self.ear(Some(&self.level)))
     }
 
-    /// Every request says anew who listens: a token that was renewed counts from its first one.
+    /// Every request updates the listener: a renewed token applies from its first request.
     fn heard_from(&self, who: Principal) {
         *self.speaker.lock().unwrap_or_else(PoisonError::into_inner) = Some(who);
     }
@@ -136,7 +137,7 @@ impl Session {
         Listener::new(context, guest, (self.number, self.level(guest.dialect)), &self.server)
     }
 
-    /// Counts a visit as running and takes its place, or leaves the line of one that is not taken on.
+    /// Counts a read as running and takes its permit, or writes the audit line of a rejected one.
     async fn begin(
         &self,
         opened: &mut Opened,
@@ -152,7 +153,7 @@ impl Session {
         begun.map_err(|refusal| turned_away(&mut opened.line, refusal, cancel))
     }
 
-    /// Leaves the line of a visit, and lets its answer go.
+    /// Writes the audit line of a read, and returns its answer.
     fn record<T>(
         &self,
         line: &mut Line,
@@ -169,7 +170,8 @@ impl Session {
         visited.map(|(answer, ..)| answer).map_err(screened)
     }
 
-    /// Whether a plain request's method is a tool. Methods of the protocol, and misspelled ones, don't wait for slow servers.
+    /// Whether a plain request's method is a tool. Methods of the protocol, and misspelled ones, don't wait for slow
+    /// servers.
     async fn has_tool(&self, method: &str) -> bool {
         let catalogue = if method.contains('/') {
             self.server.catalogue_with(method)
@@ -200,7 +202,7 @@ impl Session {
         Ok(CustomResult(answer))
     }
 
-    /// Leaves the line of a call whose parameters could not be read.
+    /// Writes the audit line of a call whose parameters could not be read.
     fn record_unread(
         &self,
         request: &CustomRequest,
@@ -233,7 +235,7 @@ impl Session {
                 return Err(Refusal::new("needs_tasks", tasks::required()));
             }
             if follows && admitted.route().tasks != TaskUse::Never {
-                // The request is over once a task answers it; the call, and calls within it, go on.
+                // The request is over once a task answers it; the call and its nested calls continue.
                 context.ct = CancellationToken::new();
             }
             let cancel = context.ct.clone();
@@ -253,7 +255,7 @@ impl Session {
         };
         let route = admitted.route();
         line.count_for(&route.stats);
-        // A task may take as long as it is kept, unless somebody chose a time for this very tool.
+        // A task may take as long as it is kept, unless a timeout was set for this very tool.
         let long = follows && !route.timeout_is_own && route.tasks != TaskUse::Never;
         let timeout = admitted.within(if long {
             tasks::longest(self.server.limits().result_ttl).max(route.timeout)
@@ -299,7 +301,7 @@ impl ServerHandler for Session {
         let info = self.server.older_info(dialect, shows_apps);
         request.protocol_version = info.protocol_version.clone();
         context.peer.set_peer_info(request);
-        // A second handshake begins a new conversation.
+        // A second handshake starts a new session.
         self.level.store(0, Ordering::Relaxed);
         drop(self.membership().take());
         Ok(info)
@@ -468,7 +470,7 @@ impl ServerHandler for Session {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let guest = self.guest(context.request_context());
-        // A stream stays open for as long as its client likes, so it counts as one wherever it comes from.
+        // A stream stays open for as long as its client likes, so it always counts as one.
         let _seat = self.server.open_stream(&guest.caller).map_err(|overload| {
             refused(overload.to_string(), Some(retry_data(overload.retry_after)))
         })?;
@@ -516,7 +518,7 @@ impl ServerHandler for Session {
     }
 }
 
-/// Leaves the line of a request that is not taken on, and says what it is answered.
+/// Writes the audit line of a rejected request, and returns its error.
 fn turned_away(line: &mut Line, refusal: Refusal, cancel: &CancellationToken) -> ErrorData {
     let ending = if cancel.is_cancelled() {
         Ending::new(Outcome::Cancelled, 0)
@@ -530,6 +532,6 @@ fn cursor(request: Option<&PaginatedRequestParams>) -> Option<&str> {
     request.and_then(|request| request.cursor.as_deref())
 }
 
-/// Methods that leave a line, and the parameter that names what is asked for.
+/// Methods that write an audit line, and the parameter that names the target.
 const AUDITED: [(&str, &str); 3] =
     [("tools/call", "name"), ("resources/read", "uri"), ("prompts/get", "name")];

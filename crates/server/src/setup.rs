@@ -1,32 +1,32 @@
-//! What a server is made of, and why it can't be made.
+//! Settings of a server, and why they may be invalid.
 
 use crate::{Audit, Screening, Strangers, policy::Policy};
 use docent_tool::Provider;
 use std::{collections::BTreeMap, fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
-/// Everything a server needs to know.
+/// Everything needed to create a server.
 pub struct Setup {
-    /// Told to clients as the server's name.
+    /// The server's name, sent to clients.
     pub name: String,
-    /// Told to clients as the server's version.
+    /// The server's version, sent to clients.
     pub version: String,
-    /// Name for people.
+    /// Display name.
     pub title: Option<String>,
-    /// How a model should use this server.
+    /// Instructions for models on how to use this server.
     pub instructions: Option<String>,
-    /// Where tools, resources and prompts come from. The order is the order of lists.
+    /// The sources of tools, resources and prompts, in the order of lists.
     pub providers: Vec<Arc<dyn Provider>>,
-    /// Who may come in.
+    /// Keys of permitted callers.
     pub keys: Vec<Key>,
-    /// Who else may, by a token of an issuer or a certificate.
+    /// Authentication by a token of an issuer or a certificate.
     pub strangers: Strangers,
-    /// Whether a caller that nobody knows is turned away.
+    /// Whether unknown callers are rejected.
     pub auth_required: bool,
     /// Rules on top of the keys' scopes.
     pub policy: Policy,
-    /// Bounds.
+    /// Limits.
     pub limits: Limits,
-    /// Where audit lines go.
+    /// The destination of audit lines.
     pub audit: Audit,
     /// How answers are screened.
     pub screening: Screening,
@@ -38,30 +38,30 @@ pub struct Setup {
     pub adopt_trace: Option<AdoptTrace>,
 }
 
-/// What may change while the server runs: the same parts of a [`Setup`] and its [`Limits`].
+/// Settings that may change at run time: the corresponding parts of a [`Setup`] and its [`Limits`].
 #[derive(Debug, Clone, Default)]
 pub struct Terms {
-    /// Who may come in.
+    /// Keys of permitted callers.
     pub keys: Vec<Key>,
-    /// Who else may, by a token of an issuer or a certificate.
+    /// Authentication by a token of an issuer or a certificate.
     pub strangers: Strangers,
-    /// Whether a caller that nobody knows is turned away.
+    /// Whether unknown callers are rejected.
     pub auth_required: bool,
     /// Rules on top of the keys' scopes.
     pub policy: Policy,
     /// How answers are screened.
     pub screening: Screening,
-    /// How long a call of this tool may take.
+    /// Timeouts of individual tools.
     pub tool_timeouts: BTreeMap<String, Duration>,
-    /// Calls of this tool a minute and client.
+    /// Calls of individual tools per minute and client.
     pub tool_rates: BTreeMap<String, NonZeroU32>,
 }
 
-/// Gives a span, not entered yet, the parent that a `traceparent` names.
+/// Sets the parent of a span, not entered yet, to the one named by a `traceparent`.
 pub type AdoptTrace = fn(&tracing::Span, &str);
 
 impl Setup {
-    /// The part that may change.
+    /// The settings that may change at run time.
     pub fn terms(&self) -> Terms {
         Terms {
             keys: self.keys.clone(),
@@ -91,11 +91,11 @@ impl fmt::Debug for Setup {
 /// A named token.
 #[derive(Clone)]
 pub struct Key {
-    /// Who it belongs to; written to audit lines.
+    /// Its owner; written to audit lines.
     pub name: String,
     /// The secret. Never shown, never logged.
     pub token: String,
-    /// What it opens: a tool's name, a suite (`code:*`) or `*`.
+    /// What it grants: a tool's name, a suite (`code:*`) or `*`.
     pub scopes: Vec<String>,
 }
 
@@ -108,53 +108,53 @@ impl fmt::Debug for Key {
     }
 }
 
-/// So many requests in so long a time.
+/// A number of requests per time window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// How many.
+    /// The number of requests.
     pub requests: NonZeroU32,
-    /// In how long.
+    /// The time window.
     pub window: Duration,
 }
 
 impl Rate {
-    /// So many a minute.
+    /// A rate per minute.
     pub const fn per_minute(requests: NonZeroU32) -> Self {
         Self { requests, window: Duration::from_mins(1) }
     }
 }
 
-/// Bounds on everything that a peer can make grow.
+/// Limits on everything that a peer can make grow.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Bytes in one message from a peer. The transports hold it.
+    /// Maximum bytes of a message from a peer. Enforced by the transports.
     pub message_bytes: usize,
-    /// Bytes of JSON in one answer; a larger one comes in parts.
+    /// Maximum bytes of JSON in one answer; a larger one is split into parts.
     pub page_bytes: usize,
-    /// How long a call may take.
+    /// Timeout of a call.
     pub tool_timeout: Duration,
-    /// How long a call of this tool may take.
+    /// Timeouts of individual tools.
     pub tool_timeouts: BTreeMap<String, Duration>,
-    /// Calls of this tool a minute and client.
+    /// Calls of individual tools per minute and client.
     pub tool_rates: BTreeMap<String, NonZeroU32>,
-    /// Requests that a client on the network may make; `None` for no bound.
+    /// Rate limit of a client on the network; `None` for no limit.
     pub rate: Option<Rate>,
-    /// Requests that the client on standard input may make; `None` for no bound.
+    /// Rate limit of the client on standard input; `None` for no limit.
     pub stdio_rate: Option<Rate>,
-    /// Calls that one client may have running. Four times as many wait in line. Reads, prompts and completions are counted
-    /// apart, to the same number.
+    /// Maximum running calls of one client. Four times as many may wait. Reads, prompts and completions are counted
+    /// separately, with the same limit.
     pub calls_in_flight: usize,
-    /// Sessions open at once.
+    /// Maximum open sessions.
     pub sessions: usize,
-    /// Sessions that one client may have open; `None` leaves as many for others as it holds itself.
+    /// Maximum open sessions of one client; `None` reserves as many for others as it has itself.
     pub sessions_per_client: Option<usize>,
-    /// Streams open at once.
+    /// Maximum open streams.
     pub streams: usize,
-    /// Streams that one client may have open; `None` leaves as many for others as it holds itself.
+    /// Maximum open streams of one client; `None` reserves as many for others as it has itself.
     pub streams_per_client: Option<usize>,
-    /// Threads that calls may work on at once. The runtime needs more, for what is not a call's.
+    /// Maximum threads for calls. The runtime needs more, for other work.
     pub blocking_threads: usize,
-    /// How long the further parts of an answer, and a task, are kept.
+    /// How long a task, and the further parts of an answer, are kept.
     pub result_ttl: Duration,
 }
 
@@ -180,16 +180,16 @@ impl Default for Limits {
     }
 }
 
-/// Why a server can't be made.
+/// Why a server cannot be created.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// Auth is required and nobody could ever come in.
+    /// Authentication is required, but no caller could authenticate.
     #[error(
         "auth is required but no key is configured: add one to `server.auth.keys`, or set MCP_API_KEY"
     )]
     NoKeys,
-    /// A key that would let in anybody, or two that can't be told apart.
+    /// An unsafe key, or two that cannot be distinguished.
     #[error("key `{name}`: {problem}")]
     BadKey {
         /// The key's name.
@@ -199,31 +199,31 @@ pub enum SetupError {
     },
     /// Two providers offer the same tool.
     #[error(
-        "the tool `{tool}` is offered by `{first}` and by `{second}`: rename one, or leave one provider out"
+        "the tool `{tool}` is offered by `{first}` and by `{second}`: rename one, or remove one provider"
     )]
     Conflict {
-        /// The name both claim.
+        /// The tool name in conflict.
         tool: String,
-        /// The provider that had it.
+        /// The first provider.
         first: String,
-        /// The provider that wants it too.
+        /// The second provider.
         second: String,
     },
-    /// Two providers with the same key can't be told apart in scopes and audit lines.
-    #[error("two providers are called `{0}`: give each a key of its own")]
+    /// Two providers with the same key cannot be distinguished in scopes and audit lines.
+    #[error("two providers have the key `{0}`: give each its own")]
     SameProvider(String),
-    /// A tool with a name that clients refuse.
-    #[error("`{provider}` offers a tool called `{tool}`: a name is 1-128 of A-Z a-z 0-9 _ - . /")]
+    /// An invalid tool name.
+    #[error("`{provider}` offers a tool named `{tool}`: a name must be 1-128 characters of A-Z a-z 0-9 _ - . /")]
     BadName {
-        /// Who offers it.
+        /// The provider.
         provider: String,
         /// The name.
         tool: String,
     },
-    /// A bound that lets nothing through.
-    #[error("`limits.{0}` is 0: nothing could ever be answered; set it to 1 or more")]
+    /// A limit that allows nothing.
+    #[error("`limits.{0}` is 0, so no request could be answered; set it to 1 or more")]
     ZeroLimit(&'static str),
-    /// The machine gives no random numbers, so that no id and no cursor would be safe.
-    #[error("the operating system gives no random numbers")]
+    /// The machine provides no random numbers, so that no id and no cursor would be safe.
+    #[error("the operating system provides no random numbers")]
     NoRandomness(#[source] getrandom::Error),
 }

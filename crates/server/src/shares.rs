@@ -1,11 +1,10 @@
-//! Fair shares: a number of slots that several clients want, handed out so that none of them can take all.
+//! Fair shares: slots for which several clients compete, assigned so that none of them can take all.
 //!
-//! A client may take one more slot only while more are free than it holds itself. A greedy client alone gets half of
-//! them, the next one half of what is left, and so on, so that the client that comes last still finds one. A configured
-//! number per client takes the place of that rule. Clients that wait get their slots in turn, one each.
+//! A client may take one more slot only while more are free than it has itself. A greedy client alone gets half of
+//! them, the next one half of the rest, and so on, so that a late client still gets one. A configured number per client
+//! replaces that rule. Waiting clients get their slots in turn, one each.
 //!
-//! Sessions, streams, blocking threads and index work are all shared out by this module; it knows nothing of what a
-//! slot is.
+//! This module shares out sessions, streams, blocking threads and index work; it does not know what a slot is for.
 
 use docent_transport::ClientKey;
 use std::{
@@ -26,22 +25,22 @@ pub(crate) struct FairShares {
 struct State {
     taken: usize,
     held: HashMap<ClientKey, Held>,
-    /// Those of the clients that hold slots.
+    /// The lanes of the clients that have slots.
     lanes: BTreeSet<usize>,
     /// Clients with a queue, the next to be served first.
     turns: VecDeque<ClientKey>,
     queues: HashMap<ClientKey, VecDeque<oneshot::Sender<SharePermit>>>,
 }
 
-/// What one client holds.
+/// The slots of one client.
 #[derive(Clone, Copy)]
 struct Held {
     slots: usize,
-    /// A small number that no other client has while this one holds slots.
+    /// A small number, unique among the clients that have slots.
     lane: usize,
 }
 
-/// Why there is no slot now.
+/// Why no slot is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shortage {
     /// Every slot is taken.
@@ -51,17 +50,17 @@ pub(crate) enum Shortage {
 }
 
 impl FairShares {
-    /// `per_client` is what one client may hold at most, where it is not left to the rule.
+    /// `per_client` is the maximum of one client, unless the rule applies.
     pub(crate) fn new(slots: usize, per_client: Option<usize>) -> Arc<Self> {
         Arc::new(Self { slots, per_client, state: Mutex::default() })
     }
 
-    /// Slots that are taken now.
+    /// Number of slots in use.
     pub(crate) fn taken(&self) -> usize {
         self.state().taken
     }
 
-    /// Takes a slot, if there is one for this client now.
+    /// Takes a slot, if one is available to this client now.
     pub(crate) fn try_take(self: &Arc<Self>, client: ClientKey) -> Result<SharePermit, Shortage> {
         self.take_now(&mut self.state(), client)
     }
@@ -110,7 +109,7 @@ impl FairShares {
         Ok(SharePermit { shares: Arc::clone(self), client, lane, is_counted: true })
     }
 
-    /// Takes a slot back and gives what is free to those who wait.
+    /// Returns a slot and assigns free ones to waiting clients.
     fn give_back(self: &Arc<Self>, client: &ClientKey) {
         let granted = {
             let mut state = self.state();
@@ -118,12 +117,12 @@ impl FairShares {
             self.grant(&mut state)
         };
         for (sender, permit) in granted {
-            // A permit that its client no longer waits for comes back here by being dropped.
+            // A permit whose client no longer waits is returned by dropping it.
             drop(sender.send(permit));
         }
     }
 
-    /// Serves the queues in turn for as long as one of their clients may have a slot.
+    /// Serves the queues in turn while one of their clients may have a slot.
     fn grant(
         self: &Arc<Self>,
         state: &mut State,
@@ -154,14 +153,14 @@ impl FairShares {
 }
 
 impl State {
-    /// Counts one more slot of a client; gives its lane.
+    /// Counts one more slot of a client; returns its lane.
     fn hold(&mut self, client: &ClientKey) -> usize {
         self.taken += 1;
         if let Some(held) = self.held.get_mut(client) {
             held.slots += 1;
             return held.lane;
         }
-        // The lanes are sorted, so that the first that is not where it would be leaves the least number free.
+        // The lanes are sorted, so the first one that differs from its index leaves the lowest number free.
         let gap = self.lanes.iter().enumerate().find(|(at, lane)| at != *lane);
         let lane = gap.map_or(self.lanes.len(), |(at, _)| at);
         self.lanes.insert(lane);
@@ -173,7 +172,7 @@ impl State {
         self.taken = self.taken.saturating_sub(1);
         let Some(held) = self.held.get_mut(client) else { return };
         held.slots = held.slots.saturating_sub(1);
-        // Clients that come and go must not be remembered.
+        // Clients must not accumulate.
         if held.slots == 0 {
             self.lanes.remove(&held.lane);
             self.held.remove(client);
@@ -187,7 +186,7 @@ impl fmt::Debug for FairShares {
     }
 }
 
-/// One slot of a client's. Dropping it makes room for the next.
+/// One slot of a client. Dropping it makes room for the next.
 #[derive(Debug)]
 pub(crate) struct SharePermit {
     shares: Arc<FairShares>,
@@ -197,7 +196,7 @@ pub(crate) struct SharePermit {
 }
 
 impl SharePermit {
-    /// A small number that tells the clients apart that hold slots at the same time.
+    /// A small number, unique among the clients that have slots at the same time.
     pub(crate) fn lane(&self) -> usize {
         self.lane
     }
@@ -224,7 +223,7 @@ mod tests {
         Caller { principal, via: Via::Http, remote: None }.client()
     }
 
-    /// Takes as many slots as there are for a client.
+    /// Takes as many slots as a client can get.
     fn greedy(shares: &Arc<FairShares>, name: &str) -> Vec<SharePermit> {
         std::iter::from_fn(|| shares.try_take(client(name)).ok()).collect()
     }
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_its_share_is_told_apart_from_all_being_taken() {
+    fn a_used_share_is_distinguished_from_all_slots_in_use() {
         let shares = FairShares::new(4, None);
         let first = greedy(&shares, "a");
         assert_eq!(shares.try_take(client("a")).err(), Some(Shortage::OwnShare));
@@ -277,7 +276,7 @@ mod tests {
 
     type Waiting<'a> = Pin<Box<dyn Future<Output = SharePermit> + 'a>>;
 
-    /// Waits in line as a client; it has asked for its slot when this returns.
+    /// Waits in the queue as a client; its request is queued when this returns.
     fn wait<'a>(shares: &'a Arc<FairShares>, name: &str) -> Waiting<'a> {
         let mut waiting: Waiting<'a> = Box::pin(shares.take(client(name)));
         assert!(waiting.as_mut().now_or_never().is_none(), "{name} does not have to wait");
@@ -318,7 +317,7 @@ mod tests {
         let mut last = wait(&shares, "d");
         drop(gone);
         drop(running);
-        // Its turn has come, and it leaves with the slot in its hands.
+        // Its turn has come, and it leaves while it has the slot.
         assert!(last.as_mut().now_or_never().is_none());
         drop(granted);
         assert!(last.as_mut().now_or_never().is_some());

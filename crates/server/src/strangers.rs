@@ -1,10 +1,10 @@
-//! Callers that no key of the configuration names: known by a token of an issuer, or by a certificate.
+//! Authenticates callers without a configured key: by a token of an issuer, or by a certificate.
 
 use docent_auth::{Certificates, Fingerprint, Verifier};
 use docent_transport::{Certificate, Grant, Principal, PrincipalKind};
 use std::{sync::Arc, time::SystemTime};
 
-/// Whom to trust about callers. The default is nobody.
+/// Trusted issuers and certificates. The default trusts none.
 #[derive(Debug, Clone, Default)]
 pub struct Strangers {
     /// Issuers of tokens.
@@ -13,7 +13,7 @@ pub struct Strangers {
     pub certificates: Option<Arc<Certificates>>,
 }
 
-/// Between an issuer and whom it means; no address of an issuer has one.
+/// Separates an issuer from a subject; no issuer's URL contains it.
 const MARK: char = '#';
 
 const PREFIX: &str = "oauth:";
@@ -28,7 +28,7 @@ impl Strangers {
         self.tokens.is_none() && self.certificates.is_none()
     }
 
-    /// Who a token speaks for, with the issuers' keys that are at hand.
+    /// The principal of a token, verified with the cached keys of its issuer.
     pub(crate) fn by_token(&self, token: &str) -> Option<Principal> {
         let verified = self.tokens.as_ref()?.verify(token, SystemTime::now());
         let verified = verified
@@ -41,14 +41,14 @@ impl Strangers {
         Some(Principal { name, scopes: verified.scopes.into(), kind, grant: Some(grant) })
     }
 
-    /// Why nobody is known by a token, in words that may go back to whoever sent it.
+    /// Why a token was rejected, in words that are safe to send to the client.
     pub(crate) fn why_refused(&self, token: &str) -> Option<String> {
         let verified = self.tokens.as_ref()?.verify(token, SystemTime::now());
         verified.err().map(|rejected| rejected.to_string())
     }
 
-    /// What somebody who came in earlier may do now: nothing once the token is past, or its issuer or rule is gone, and what
-    /// the scopes of the token open now.
+    /// What a principal authenticated earlier may do now: nothing once the token has expired, or its issuer or rule was
+    /// removed; otherwise what the token's scopes grant now.
     pub(crate) fn current(&self, principal: Principal) -> Principal {
         let scopes = match principal.kind {
             PrincipalKind::Oauth => self.opened_to(&principal),
@@ -75,8 +75,8 @@ impl Strangers {
         Some(Principal { name: name.into(), scopes: scopes.into(), kind, grant: None })
     }
 
-    /// The narrowest scope of the caller's issuer that would open a tool. Where there is none, there is none to ask for, and
-    /// the call is refused as others are.
+    /// The narrowest scope of the caller's issuer that would grant a tool. Without one there is no scope to request,
+    /// and the call is refused like others.
     pub(crate) fn scope_for(&self, who: &Principal, tool: &str, suite: &str) -> Option<String> {
         self.tokens.as_ref()?.needed_for(issuer_of(who)?, tool, suite).into_iter().next()
     }
@@ -155,7 +155,7 @@ mod tests {
 
     const ISSUER: &str = "https://login.example.com/";
 
-    /// An issuer whose scope `read` opens this.
+    /// An issuer whose scope `read` grants this.
     fn opening(own: &str) -> Strangers {
         let opens = BTreeMap::from([("read".to_owned(), vec![own.to_owned()])]);
         let mut settings = IssuerSettings::new(ISSUER, vec!["docent".into()]);
@@ -164,7 +164,7 @@ mod tests {
         Strangers::new(Some(Arc::new(Verifier::new(issuers, Arc::new(Silent)).unwrap())), None)
     }
 
-    /// Somebody whose token has the scope `read` until then, and opened everything when it was shown.
+    /// A principal whose token has the scope `read` until then, and had all scopes when it was presented.
     fn ann(until: Option<SystemTime>) -> Principal {
         let grant = until.map(|until| Grant { scopes: Arc::from(["read".to_owned()]), until });
         let (scopes, kind) = (Arc::from(["*".to_owned()]), PrincipalKind::Oauth);
@@ -177,7 +177,7 @@ mod tests {
         let opens = |until| !strangers.current(ann(until)).scopes.is_empty();
         let now = SystemTime::now();
         let hour = Duration::from_hours(1);
-        // One after the other, of one subject: neither says anything of another.
+        // Two tokens of one subject: neither affects the other.
         for _ in 0..2 {
             assert!(opens(now.checked_add(hour)));
             assert!(!opens(now.checked_sub(hour)));

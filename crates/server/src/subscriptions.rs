@@ -1,4 +1,4 @@
-//! Who wants to hear of which changes. Nothing is kept of a session or a stream that has gone.
+//! Tracks who wants which change notifications. Nothing is kept of a session or stream that has ended.
 #![expect(deprecated, reason = "the protocol marks logging as going; older revisions keep it")]
 
 use crate::{catalogue::with_parts, convert, verbatim};
@@ -24,14 +24,14 @@ use std::{
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Addresses that one session or stream may watch.
+/// Maximum addresses that one session or stream may watch.
 const MOST_WATCHED: usize = 1024;
-/// Longer addresses are not watched, because they are kept for as long as their session or stream.
+/// Maximum bytes of a watched address, because addresses are kept for as long as their session or stream.
 const MAX_WATCHED_BYTES: usize = 8 * 1024;
-/// Lines of the log that wait for one session.
+/// Maximum log lines that wait for one session.
 const MOST_SAID: usize = 64;
 
-/// The least urgent first, as a session stores its choice.
+/// From least to most urgent, in the encoding that a session stores.
 pub(crate) const LEVELS: [Level; 8] = [
     Level::Debug,
     Level::Info,
@@ -43,7 +43,7 @@ pub(crate) const LEVELS: [Level; 8] = [
     Level::Emergency,
 ];
 
-/// Knows every subscriber and every address that is watched.
+/// Tracks all subscribers and watched addresses.
 pub(crate) struct Hub {
     providers: Arc<[Arc<dyn Provider>]>,
     inner: Mutex<Inner>,
@@ -56,34 +56,34 @@ struct Inner {
     watched: HashMap<String, Watch>,
 }
 
-/// An address and how many watch it; its provider is told of the first and of the last.
+/// A watched address and the number of its watchers; its provider is notified of the first and the last.
 struct Watch {
-    /// Its key: the provider itself may be replaced.
+    /// The provider's key: the provider itself may be replaced.
     provider: String,
     watchers: usize,
 }
 
-/// Why an address can't be watched.
+/// Why an address cannot be watched.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NotWatched {
-    /// No provider knows it, or none that this principal may see.
+    /// It belongs to no provider that this principal may see.
     Unknown,
-    /// This session watches too many already.
+    /// This session watches too many addresses already.
     TooMany,
 }
 
-/// One session or stream. What it has not been told yet is kept once, however often it happens.
+/// One session or stream. A pending change is kept once, however often it happens.
 struct Subscriber {
     wants: Mutex<News>,
     untold: Mutex<News>,
     ready: Notify,
-    /// A session of the older revisions is told through its peer.
+    /// A session of the older revisions is notified through its peer.
     peer: Option<Peer<RoleServer>>,
     ear: Ear,
     telling: AtomicBool,
 }
 
-/// What has changed, or what changes are wanted.
+/// What has changed, or which changes are wanted.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct News {
     tools: bool,
@@ -93,7 +93,7 @@ struct News {
     said: Vec<Line>,
 }
 
-/// A line of the log that belongs to no call.
+/// A log line that belongs to no call.
 #[derive(Debug, Clone, PartialEq)]
 struct Line {
     level: Level,
@@ -102,11 +102,11 @@ struct Line {
     extra: Object,
 }
 
-/// What a session or a stream may hear.
+/// What a session or a stream may receive.
 pub(crate) struct Ear {
-    /// Which of those lines, as the session chose: 0, or one more than the place among the levels. A stream hears none.
+    /// Which log lines, as the session chose: 0, or one more than the index of the level. A stream gets none.
     pub(crate) level: Option<Arc<AtomicU8>>,
-    /// Whether its caller may see what is a provider's. Asked each time, because that ends while a connection stays open.
+    /// Whether its caller may see a provider. Checked each time, because that can change while a connection stays open.
     pub(crate) may_see: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
@@ -144,7 +144,7 @@ impl News {
             Change::Updated(uri) => {
                 self.uris.insert(uri.clone());
             }
-            // A client that does not keep up hears fewer lines.
+            // A client that does not keep up misses lines.
             Change::Said { level, logger, data, extra, .. } if self.said.len() < MOST_SAID => {
                 let (logger, data, extra) = (logger.clone(), data.clone(), extra.clone());
                 self.said.push(Line { level: *level, logger, data, extra });
@@ -191,7 +191,7 @@ fn locked(news: &Mutex<News>) -> MutexGuard<'_, News> {
 }
 
 impl Subscriber {
-    /// Keeps a change that is wanted. One of an address must be of a provider that may be seen.
+    /// Stores a wanted change. The provider of a changed address must be visible to the caller.
     fn hear(self: &Arc<Self>, change: &Change, watched: Option<&str>) {
         let wanted = match change {
             Change::Said { provider, level, .. } => self.ear.hears(provider, *level),
@@ -210,7 +210,7 @@ impl Subscriber {
         }
     }
 
-    /// Tells a session in a task of its own, so that one slow client holds up nobody.
+    /// Notifies a session in a task of its own, so that one slow client blocks no other.
     fn tell(self: &Arc<Self>, peer: &Peer<RoleServer>) {
         if self.telling.swap(true, Ordering::AcqRel) {
             return;
@@ -218,8 +218,8 @@ impl Subscriber {
         let (this, peer) = (Arc::clone(self), peer.clone());
         tokio::spawn(async move {
             loop {
-                let untold = std::mem::take(&mut *locked(&this.untold));
-                for notification in untold.notifications() {
+                let pending = std::mem::take(&mut *locked(&this.untold));
+                for notification in pending.notifications() {
                     if peer.send_notification(notification).await.is_err() {
                         return;
                     }
@@ -243,7 +243,7 @@ impl Hub {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells everybody who wants to know.
+    /// Notifies all interested subscribers.
     pub(crate) fn announce(&self, change: &Change) {
         let inner = self.inner();
         let subscribers: Vec<_> = inner.subscribers.values().cloned().collect();
@@ -285,7 +285,7 @@ impl Hub {
         Membership { hub: Arc::clone(self), id, subscriber }
     }
 
-    /// A session of the older revisions hears of every list.
+    /// A session of the older revisions is notified about every list.
     pub(crate) fn join_session(self: &Arc<Self>, peer: Peer<RoleServer>, ear: Ear) -> Membership {
         self.join(News::everything_listed(), ear, Some(peer))
     }
@@ -302,7 +302,7 @@ impl Hub {
             watch.watchers += 1;
             return true;
         }
-        // The table stays locked, so that a provider hears of the first and of the last watcher in that order.
+        // The table stays locked, so that a provider sees the first and the last watcher in that order.
         let found = with_parts(&self.providers)
             .into_iter()
             .find(|provider| may_see(provider.key()) && provider.watch(uri));
@@ -326,7 +326,7 @@ impl Hub {
         }
     }
 
-    /// The part of a filter that can be served: every list, and the addresses that some provider watches.
+    /// The part of a filter that can be served: every list, and the addresses that can be watched.
     pub(crate) fn accept(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
@@ -358,7 +358,7 @@ impl Hub {
             if membership.watch(uri, &membership.subscriber.ear.may_see).is_err() {
                 tracing::debug!(
                     uri,
-                    "an address of a subscription is not watched for this principal"
+                    "cannot watch an address of a subscription for this principal"
                 );
             }
         }
@@ -368,8 +368,8 @@ impl Hub {
                 () = context.cancelled() => return Ok(()),
                 () = stopping.cancelled() => return Ok(()),
             }
-            let untold = std::mem::take(&mut *locked(&membership.subscriber.untold));
-            for notification in untold.notifications() {
+            let pending = std::mem::take(&mut *locked(&membership.subscriber.untold));
+            for notification in pending.notifications() {
                 if context.sink().send(notification).await.is_err() {
                     return Ok(());
                 }
@@ -384,7 +384,7 @@ impl Hub {
     }
 }
 
-/// A session's or a stream's place in the hub. Dropping it leaves nothing behind.
+/// A subscriber's membership. Dropping it unsubscribes.
 pub(crate) struct Membership {
     hub: Arc<Hub>,
     id: u64,
@@ -392,7 +392,7 @@ pub(crate) struct Membership {
 }
 
 impl Membership {
-    /// Begins to watch an address. Watching it again changes nothing.
+    /// Starts watching an address. Watching it again changes nothing.
     pub(crate) fn watch(
         &self,
         uri: &str,
@@ -412,7 +412,7 @@ impl Membership {
         Ok(())
     }
 
-    /// Stops watching an address. Whether it was watched makes no difference.
+    /// Stops watching an address, if it was watched.
     pub(crate) fn unwatch(&self, uri: &str) {
         if locked(&self.subscriber.wants).uris.remove(uri) {
             self.hub.unwatch(uri);
@@ -518,8 +518,8 @@ mod tests {
             hub.announce(&Change::Prompts);
             hub.announce(&Change::Updated("file:a".into()));
         }
-        let untold = locked(&member.subscriber.untold).clone();
-        assert_eq!(untold, News { tools: true, ..News::default() });
+        let pending = locked(&member.subscriber.untold).clone();
+        assert_eq!(pending, News { tools: true, ..News::default() });
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Long calls of clients that follow tasks: a handle at once, the answer when it is there.
+//! Long calls of clients that support tasks: a handle at once, the answer when it is ready.
 
 use crate::{
     audience::{ANSWER_TIME, Listener},
@@ -20,26 +20,26 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// In a tool's `_meta`: `always` makes every call a task for clients that follow tasks, `required` refuses clients that
-/// don't, `never` keeps the tool out of tasks. Without it, a call becomes a task when it takes long.
+/// In a tool's `_meta`: `always` makes every call a task for clients that support tasks, `required` refuses other
+/// clients, `never` disables tasks. Without it, a call becomes a task when it takes long.
 pub const TASK_KEY: &str = "docent/task";
 
-/// A call that has not ended by then becomes a task.
+/// Time after which a running call becomes a task.
 pub(crate) const LONG: Duration = Duration::from_secs(2);
-/// Tasks that run, or have ended and are kept.
+/// Maximum tasks, running or finished.
 const MOST: usize = 256;
-/// The same of one client, so that nobody takes all of them.
+/// Maximum tasks of one client, so that none can take all of them.
 const MOST_OF_ONE: usize = 64;
-/// Past its time, a call has a grace, and its answer is made and written down.
+/// Time after the timeout for the grace period, the answer and the audit line.
 const SLACK: Duration = Duration::from_secs(10);
 
-/// How long a call may take by itself, where nobody says otherwise and its task is kept so long.
+/// The default timeout of a call whose task is kept this long.
 pub(crate) fn longest(kept: Duration) -> Duration {
     kept * 9 / 10
 }
 
-/// How long a task is kept whose call may take so long, and how far questions may move the end of that call. A task whose
-/// time is up drops its call, so that the call must have ended by itself.
+/// How long the task of a call with this timeout is kept, and how far questions may extend its deadline. An expired
+/// task drops its call, so the call must end before.
 fn lifetime(kept: Duration, timeout: Duration) -> (Duration, Duration) {
     let needed = timeout + SLACK;
     let patience = ANSWER_TIME.max(kept.saturating_sub(needed));
@@ -73,18 +73,18 @@ pub(crate) struct Tasks {
     ttl: Duration,
 }
 
-/// Every task that runs or is kept, by its id.
+/// Every running or finished task, by its id.
 type Known = HashMap<String, Owned>;
 
 struct Owned {
     owner: Arc<str>,
-    /// Whose it is counted as: callers without a name are one owner, and told apart by their addresses.
+    /// The client it is counted for: anonymous callers are one owner, and distinguished by their addresses.
     client: ClientKey,
-    /// When it is forgotten: as long after its end as it may run, and so twice that at the latest.
+    /// When it is forgotten: as long after its end as it may run, so at most twice that.
     until: Instant,
 }
 
-/// A call that runs, as its task knows it.
+/// A running call as seen by its task.
 struct Followed {
     listener: Arc<Listener>,
     cancel: CancellationToken,
@@ -106,7 +106,7 @@ impl Tasks {
         self.manager.running_task_count()
     }
 
-    /// Runs a call, answering with a task when it takes long or always does. `request` is cancelled with the request.
+    /// Runs a call, answering with a task if it takes long or always does. `request` is cancelled with the request.
     pub(crate) async fn run(
         &self,
         mut call: Call,
@@ -115,8 +115,8 @@ impl Tasks {
         let at_once = matches!(call.task_use(), TaskUse::Always | TaskUse::Required);
         let (listener, owner, timeout) = (call.listener(), call.owner(), call.timeout);
         let (cancel, client) = (call.cancel(), call.guest.caller.client());
-        // Held for as long as the request is open. Tasks have a bound of their own: were they to keep places in the lane,
-        // a client that follows many could call nothing else.
+        // Kept for as long as the request is open. Tasks have a limit of their own: if they kept call permits, a client
+        // with many tasks could call nothing else.
         let _place = call.take_place();
         let mut work: Working = Box::pin(call.perform());
         if !at_once {
@@ -133,10 +133,10 @@ impl Tasks {
         }
     }
 
-    /// Makes a call a task, or gives it back where there are too many.
+    /// Turns a call into a task, or returns it if there are too many.
     fn hand_over(&self, work: Working, call: Followed) -> Result<CreateTaskResult, Working> {
         let Followed { listener, cancel, owner, client, timeout } = call;
-        // Held until the task is known: one that ends at once finds itself.
+        // Locked until the task is stored, so that a task that ends immediately finds itself.
         let mut known = lock(&self.known);
         let now = Instant::now();
         known.retain(|_, task| now < task.until);
@@ -165,9 +165,9 @@ impl Tasks {
                 match ended? {
                     Reply::Answer(result) => Ok(result),
                     Reply::Cancelled => Err(TaskExit::Cancelled),
-                    // Questions of a task are put through the task, so this is never reached.
+                    // Questions of a task are asked through the task, so this is unreachable.
                     Reply::NeedsInput(_) => {
-                        Err(ErrorData::internal_error("a task asked outside of the task", None)
+                        Err(ErrorData::internal_error("a task asked a question outside of the task", None)
                             .into())
                     }
                 }
@@ -177,8 +177,8 @@ impl Tasks {
         Ok(CreateTaskResult::new(task))
     }
 
-    /// Somebody else's task is as unknown as one that never was, and so is one's own once the key is gone or the token has
-    /// ended.
+    /// Another caller's task is reported as unknown, and so is one's own once the key was removed or the token has
+    /// expired.
     fn check(&self, id: &str, who: &Principal) -> Result<(), ErrorData> {
         let is_own = |task: &Owned| task.owner == who.name && !who.scopes.is_empty();
         if lock(&self.known).get(id).is_some_and(is_own) {
@@ -205,9 +205,9 @@ impl Tasks {
         self.manager.update_task(id, responses)
     }
 
-    /// Takes back a question whose answer nobody waits for: it would stay open for as long as the task runs.
+    /// Withdraws a question whose answer is no longer needed: it would stay open for as long as the task runs.
     pub(crate) fn take_back(&self, id: &str, key: &str) {
-        // Where the task is gone, so is the question.
+        // If the task is gone, so is the question.
         self.manager.update_task(id, [(key.to_owned(), Value::Null)]).unwrap_or_default();
     }
 
@@ -216,10 +216,10 @@ impl Tasks {
         self.manager.cancel_task(id)
     }
 
-    /// Cancels every task; each ends by itself, and leaves its line.
+    /// Cancels every task; each ends by itself, and writes its audit line.
     pub(crate) fn stop(&self) {
         for id in lock(&self.known).keys() {
-            // One that is gone needs no cancelling.
+            // A finished task needs no cancelling.
             self.manager.cancel_task(id).unwrap_or_default();
         }
     }
@@ -230,10 +230,10 @@ impl Tasks {
     }
 }
 
-/// A call that runs on by itself.
+/// A call that continues in the background.
 type Working = std::pin::Pin<Box<dyn Future<Output = Result<Reply, ErrorData>> + Send>>;
 
-/// While a call is no task yet, cancelling the request cancels it.
+/// Before a call becomes a task, cancelling the request cancels it.
 async fn until_cancelled(
     work: impl Future<Output = Result<Reply, ErrorData>>,
     request: &CancellationToken,
@@ -247,7 +247,7 @@ async fn until_cancelled(
     work.await
 }
 
-/// The tool can only answer with a task, and the client did not say that it follows them.
+/// The error for a tool that requires tasks if the client does not support them.
 pub(crate) fn required() -> ErrorData {
     ErrorData::missing_required_client_capability(
         ClientCapabilities::builder().enable_tasks().build(),

@@ -1,4 +1,4 @@
-//! The terms in force: keys, policy, and bounds of single tools. A reload replaces them as one.
+//! The current settings: keys, policy, and limits of individual tools. A reload replaces them atomically.
 
 use crate::{
     Screening,
@@ -31,7 +31,7 @@ impl InForce {
         })
     }
 
-    /// Other terms that go on from these: what was counted counts, and who was known is remembered.
+    /// New settings that carry over the counts of these, and remember their keys.
     pub(crate) fn renewed(&self, terms: Terms, timeout: Duration) -> Result<Self, SetupError> {
         let mut next = Self::new(terms, timeout)?;
         next.keyring.succeed(&self.keyring);

@@ -1,10 +1,10 @@
-//! The errors for requests that could not be read: an unknown method, or parameters of the wrong type.
+//! Errors for requests that could not be parsed: an unknown method, or parameters of the wrong type.
 
 use crate::{finish::invalid_params, validate::Problem};
 use rmcp::{ErrorData, model::ErrorCode};
 use serde_json::{Value, json};
 
-/// Methods that have parameters, and the JSON type of each parameter that must be there.
+/// Methods with parameters, and the JSON type of each required parameter.
 const PARAMETERS: [(&str, &[(&str, &str)]); 16] = [
     ("initialize", &[]),
     ("tools/call", &[("name", "string")]),
@@ -24,7 +24,7 @@ const PARAMETERS: [(&str, &[(&str, &str)]); 16] = [
     ("tasks/cancel", &[("taskId", "string")]),
 ];
 
-/// A method that is not served, or one whose parameters could not be read.
+/// The error for an unknown method, or for parameters that could not be parsed.
 pub(crate) fn unheard(method: &str, params: Option<&Value>) -> ErrorData {
     let Some((_, needed)) = PARAMETERS.iter().find(|(known, _)| *known == method) else {
         let message = format!("Method not found: {}", crate::catalogue::clip(method));
@@ -60,7 +60,7 @@ pub(crate) fn unheard(method: &str, params: Option<&Value>) -> ErrorData {
         let levels = "debug, info, notice, warning, error, critical, alert, emergency";
         return invalid_params(&Problem::new("level", format!("must be one of {levels}")));
     }
-    invalid_params(&Problem::new("params", format!("do not have the shape that {method} needs")))
+    invalid_params(&Problem::new("params", format!("do not have the form that {method} requires")))
 }
 
 fn is_a(value: &Value, kind: &str) -> bool {

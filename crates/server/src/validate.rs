@@ -1,4 +1,4 @@
-//! Arguments against a tool's schema, before the work, with an error that a model can act on.
+//! Validates arguments against a tool's schema before the call, with errors that a model can act on.
 
 mod cost;
 mod patterns;
@@ -12,21 +12,21 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// Bytes that a pattern may take for what it learns as it matches.
+/// Maximum bytes of a pattern's cache while matching.
 const PATTERN_CACHE: usize = 1 << 20;
-/// Names among which one is looked for that may have been meant.
+/// Maximum names searched for a similar one.
 const MOST_NAMES: usize = 250;
-/// Errors, and names of each, for which that is done.
+/// Maximum errors, and names of each, for which a similar name is searched.
 const MOST_UNEXPECTED: usize = 16;
 
-/// One thing that is wrong with the arguments.
+/// One problem with the arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Problem {
     /// Dotted path of the parameter.
     pub(crate) parameter: String,
-    /// What must hold.
+    /// What is required.
     pub(crate) reason: String,
-    /// The part of the schema that was not met, where there is one.
+    /// The violated part of the schema, if there is one.
     pub(crate) accepted: Option<Value>,
 }
 
@@ -35,7 +35,7 @@ impl Problem {
         Self { parameter: parameter.into(), reason: reason.into(), accepted: None }
     }
 
-    /// As error data carries it.
+    /// The `data` of the error.
     pub(crate) fn data(&self) -> Value {
         let details =
             format!("Validation failed for parameter '{}': {}", self.parameter, self.reason);
@@ -50,7 +50,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A reason that begins with its verb goes on from the name; any other is a sentence of its own.
+        // A reason that starts with a verb continues after the name; any other is a separate sentence.
         let verbs = ["is ", "must ", "has ", "does ", "do ", "take "];
         let goes_on = verbs.iter().any(|verb| self.reason.starts_with(verb));
         let colon = if goes_on { "" } else { ":" };
@@ -58,7 +58,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A schema, compiled when it is first needed.
+/// A schema, compiled on first use.
 pub(crate) struct Checker {
     tool: String,
     schema: Arc<Object>,
@@ -73,24 +73,25 @@ impl Checker {
     fn compiled(&self) -> Option<&(Validator, Value)> {
         let compile = || {
             let schema = Value::Object(Object::clone(&self.schema));
-            // Another server's schema may be broken, or made to keep docent busy; its tool still checks its own arguments.
+            // Another server's schema may be broken, or meant to waste docent's time; its tool still checks its own
+            // arguments.
             let warn = |error: &String| {
-                tracing::warn!(target: "docent::tools", tool = self.tool, %error, "the schema can't be compiled");
+                tracing::warn!(target: "docent::tools", tool = self.tool, %error, "cannot compile the schema");
             };
             compiled(schema).inspect_err(warn).ok()
         };
         self.compiled.get_or_init(compile).as_ref()
     }
 
-    /// Whether a value meets the schema. A schema that can't be compiled is met by anything; a value that takes too long to
-    /// check meets none.
+    /// Whether a value matches the schema. A schema that cannot be compiled matches anything; a value that takes too
+    /// long to check matches nothing.
     pub(crate) fn accepts(&self, value: &Value) -> bool {
         self.compiled().is_none_or(|(validator, schema)| {
             cost::is_bounded(schema, value) && validator.is_valid(value)
         })
     }
 
-    /// Hands the arguments back when they are good.
+    /// Returns the arguments if they are valid.
     pub(crate) fn check(&self, arguments: Object) -> Result<Object, Problem> {
         let Some((validator, schema)) = self.compiled() else { return Ok(arguments) };
         let arguments = Value::Object(arguments);
@@ -104,7 +105,7 @@ impl Checker {
     }
 }
 
-/// A schema as it is checked, and what checks it.
+/// The schema in the form used for checking, and its validator.
 fn compiled(mut schema: Value) -> Result<(Validator, Value), String> {
     if !cost::is_modest(&schema) {
         return Err("it is too large, or its parts refer to each other too often".to_owned());
@@ -113,7 +114,7 @@ fn compiled(mut schema: Value) -> Result<(Validator, Value), String> {
     let Some(room) = patterns::room(&schema) else {
         return Err("it has too many patterns, or too long ones".to_owned());
     };
-    // An engine that takes one pass, and compiles no pattern that needs more.
+    // Uses a linear-time engine, which does not compile patterns that need backtracking.
     let patterns = PatternOptions::regex().size_limit(room).dfa_size_limit(PATTERN_CACHE);
     match jsonschema::options().with_pattern_options(patterns).build(&schema) {
         Ok(validator) => Ok((validator, schema)),
@@ -121,8 +122,8 @@ fn compiled(mut schema: Value) -> Result<(Validator, Value), String> {
     }
 }
 
-/// Checks a schema that a tool brings. `Err` says what is wrong with it: it is not one, or to check against it may take too
-/// much. A schema in a dialect that is not known here is not judged.
+/// Checks a tool's schema. `Err` describes the problem: it is invalid, or checking against it may take too long. A
+/// schema in an unknown dialect is not checked.
 pub fn check_schema(schema: &Value) -> Result<(), String> {
     if !cost::is_modest(schema) {
         return Err("it is too large, or its parts refer to each other too often".to_owned());
@@ -138,14 +139,14 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
 fn first_problem(validator: &Validator, schema: &Value, arguments: &Value) -> Option<Problem> {
     if !cost::is_bounded(schema, arguments) {
         let reason =
-            "take too long to check against the schema: send fewer values, or less deep ones";
+            "take too long to check against the schema: send fewer or less deeply nested values";
         return Some(Problem::new("arguments", reason));
     }
     if validator.is_valid(arguments) {
         return None;
     }
     if !cost::is_tellable(schema, arguments) {
-        let reason = "do not meet the schema, and are too many to say where: send fewer values";
+        let reason = "do not match the schema, and are too many to list the problems: send fewer values";
         return problem_at_the_top(schema, arguments)
             .or_else(|| Some(Problem::new("arguments", reason)));
     }
@@ -153,7 +154,8 @@ fn first_problem(validator: &Validator, schema: &Value, arguments: &Value) -> Op
     telling(schema, &errors).map(|error| problem_of(schema, error))
 }
 
-/// The one of several errors that tells most. A misspelt name shows as one that is missing and one too many: the second does.
+/// The most informative of several errors. A misspelled name causes a missing and an unexpected one: the second is more
+/// useful.
 fn telling<'e, 'i>(
     schema: &Value,
     errors: &'e [ValidationError<'i>],
@@ -165,7 +167,7 @@ fn telling<'e, 'i>(
     misspelt.or(errors.first())
 }
 
-/// What is plainly wrong with the names of the arguments, of which nothing else can be said.
+/// An obvious problem with the argument names, if nothing more can be reported.
 fn problem_at_the_top(schema: &Value, arguments: &Value) -> Option<Problem> {
     let node = followed(schema, schema);
     let given = arguments.as_object()?;
@@ -187,7 +189,7 @@ fn problem_at_the_top(schema: &Value, arguments: &Value) -> Option<Problem> {
     }
 }
 
-/// The name that was meant by one that a part of the schema does not have.
+/// The known name most similar to an unknown one.
 fn meant<'a>(name: &str, node: &'a Value) -> Option<&'a str> {
     nearest(name, properties(node).take(MOST_NAMES)).first().copied()
 }
@@ -207,7 +209,7 @@ fn unexpected_problem(node: &Value, name: &str, parameter: String) -> Problem {
     Problem { parameter, reason, accepted: Some(json!(known)) }
 }
 
-/// Of alternatives, what is wrong inside of the only one that the value could be meant for.
+/// The problem inside the only alternative that the value could be meant for.
 fn inside<'e>(
     schema: &Value,
     error: &'e ValidationError<'_>,
@@ -259,17 +261,17 @@ fn problem_of(schema: &Value, error: &ValidationError<'_>) -> Problem {
     }
 }
 
-/// The part of the schema that holds the keyword that was not met.
+/// The part of the schema with the violated keyword.
 fn owner<'a>(schema: &'a Value, error: &ValidationError<'_>) -> &'a Value {
     let path = error.schema_path().as_str();
     let parent = path.rfind('/').and_then(|slash| path.get(..slash)).unwrap_or_default();
     schema.pointer(parent).unwrap_or(schema)
 }
 
-/// What a `$ref` to another part of the same schema stands for.
+/// Resolves a `$ref` to another part of the same schema.
 fn followed<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     let mut node = node;
-    // One that leads back to itself ends here.
+    // A reference to itself ends here.
     for _ in 0..16 {
         let place = node.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix('#'));
         match place.and_then(|place| schema.pointer(place)) {
@@ -292,7 +294,7 @@ fn dotted(pointer: &str) -> String {
     names.collect::<Vec<_>>().join(".")
 }
 
-/// What the schema says of the value, without what only people read.
+/// The relevant part of the schema, without texts for people.
 fn accepted(schema: &Value, node: &Value) -> Option<Value> {
     let mut shown = without_prose(followed(schema, node))?;
     for branches in ["anyOf", "oneOf"] {
@@ -325,7 +327,7 @@ fn reason(kind: &ValidationErrorKind, schema: &Value, node: &Value) -> String {
         }
         ValidationErrorKind::Pattern { pattern } => format!("must match the pattern {pattern}"),
         ValidationErrorKind::Format { format } => format!("must be a valid {format}"),
-        ValidationErrorKind::UniqueItems => "must not hold the same item twice".into(),
+        ValidationErrorKind::UniqueItems => "must not contain duplicate items".into(),
         ValidationErrorKind::MultipleOf { multiple_of } => {
             format!("must be a multiple of {multiple_of}")
         }
@@ -345,7 +347,7 @@ fn reason(kind: &ValidationErrorKind, schema: &Value, node: &Value) -> String {
         | ValidationErrorKind::ExclusiveMaximum { .. }
         | ValidationErrorKind::MinItems { .. }
         | ValidationErrorKind::MaxItems { .. } => format!("must be {}", described(node)),
-        other => format!("does not meet `{}` of the schema", other.keyword()),
+        other => format!("does not satisfy `{}` of the schema", other.keyword()),
     }
 }
 
@@ -365,7 +367,7 @@ fn alternatives(schema: &Value, node: &Value) -> String {
     let branches: Vec<String> =
         branches.map(|branch| described(followed(schema, branch))).collect();
     if branches.is_empty() {
-        "has none of the accepted forms".into()
+        "must match one of the accepted forms".into()
     } else {
         format!("must be {}", branches.join(", or "))
     }
@@ -539,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reference_leads_to_is_told() {
+    fn the_target_of_a_reference_is_reported() {
         let schema = json!({
             "type": "object",
             "$defs": {
@@ -580,8 +582,8 @@ mod tests {
         ];
         for (arguments, parameter, reason, accepted) in cases {
             let problem = checker.check(arguments.as_object().unwrap().clone()).unwrap_err();
-            let told = (problem.parameter.as_str(), problem.reason.as_str());
-            assert_eq!(told, (parameter, reason), "{arguments}");
+            let got = (problem.parameter.as_str(), problem.reason.as_str());
+            assert_eq!(got, (parameter, reason), "{arguments}");
             assert_eq!(problem.accepted, Some(accepted), "{arguments}");
         }
         let (endless, schema) =
@@ -620,7 +622,7 @@ mod tests {
         for (schema, want) in [
             (json!({"type": "object", "properties": {"x": {"type": "string"}}}), ""),
             (json!({"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {}}), ""),
-            // Nothing is known of this dialect.
+            // This dialect is unknown.
             (json!({"$schema": "https://example.org/own", "type": 7}), ""),
             (json!({"properties": {"x": {"$ref": "https://example.org/x.json"}}}), ""),
             (json!({"type": "whatever"}), "/type is not valid in a JSON Schema"),
@@ -714,7 +716,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_mistake_is_told_among_ever_so_many_values() {
+    fn an_obvious_mistake_is_reported_among_very_many_values() {
         let checker = checking(&json!({
             "type": "object", "required": ["path"], "additionalProperties": false,
             "properties": {
@@ -741,7 +743,7 @@ mod tests {
                 .into_iter()
                 .collect(),
         );
-        assert!(problem.unwrap_err().reason.contains("too many to say where"));
+        assert!(problem.unwrap_err().reason.contains("too many to list the problems"));
     }
 
     #[test]

@@ -1,21 +1,21 @@
-//! How often a client hears of progress: at most [`MAX_PER_SECOND`] steps of a call within any second, whoever reports them and
-//! however often. Steps beyond that replace each other, and the last one always goes out.
+//! Limits the rate of progress: at most [`MAX_PER_SECOND`] steps of a call within any second, whatever their source and
+//! number. Further steps replace each other, and the last one is always sent.
 
 use std::{collections::VecDeque, time::Duration};
 use tokio::time::Instant;
 
-/// Steps of one call within any second.
+/// Maximum steps of one call within any second.
 pub(crate) const MAX_PER_SECOND: usize = 10;
-/// One of them is kept for the last step, which goes out when the call ends, whatever was sent before.
+/// One step is reserved for the last one, which is sent when the call ends, whatever was sent before.
 const BEFORE_THE_LAST: usize = MAX_PER_SECOND - 1;
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Decides when the steps of one call go out.
+/// Decides when to send the steps of one call.
 #[derive(Debug)]
 pub(crate) struct ProgressPace<T> {
-    /// When the latest steps went out, the oldest first.
+    /// When the latest steps were sent, the oldest first.
     sent: VecDeque<Instant>,
-    /// The newest step, where it has to wait.
+    /// The newest step, if it has to wait.
     held: Option<T>,
 }
 
@@ -26,13 +26,13 @@ impl<T> Default for ProgressPace<T> {
 }
 
 impl<T> ProgressPace<T> {
-    /// Takes a step, and returns it where it may go out now.
+    /// Accepts a step, and returns it if it may be sent now.
     pub(crate) fn offer(&mut self, step: T, now: Instant) -> Option<T> {
         self.held = Some(step);
         self.take_due(now)
     }
 
-    /// When the step that waits may go out; `None` where none waits.
+    /// When the waiting step may be sent; `None` if none waits.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.held.as_ref()?;
         match self.sent.front() {
@@ -41,7 +41,7 @@ impl<T> ProgressPace<T> {
         }
     }
 
-    /// The step that waits, where it may go out now.
+    /// The waiting step, if it may be sent now.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<T> {
         if self.sent.len() >= BEFORE_THE_LAST && self.due().is_some_and(|due| due > now) {
             return None;
@@ -54,7 +54,7 @@ impl<T> ProgressPace<T> {
         Some(step)
     }
 
-    /// The step that waits, which is the last of the call.
+    /// The waiting step, which is the last of the call.
     pub(crate) fn take_last(&mut self) -> Option<T> {
         self.held.take()
     }
@@ -64,14 +64,14 @@ impl<T> ProgressPace<T> {
 mod tests {
     use super::*;
 
-    /// What goes out, and when, of steps that are reported at these times (in milliseconds).
+    /// What is sent, and when, for steps reported at these times (in milliseconds).
     fn sent(reported: impl IntoIterator<Item = u64>) -> Vec<(u64, u64)> {
         let begin = Instant::now();
         let at = |time: u64| begin + Duration::from_millis(time);
         let since = |time: Instant| u64::try_from((time - begin).as_millis()).unwrap();
         let (mut pace, mut out, mut end) = (ProgressPace::default(), Vec::new(), 0);
         for time in reported {
-            // What became due before this one.
+            // Steps that became due before this one.
             while let Some(due) = pace.due().filter(|due| *due < at(time)) {
                 out.push((since(due), pace.take_due(due).unwrap()));
             }

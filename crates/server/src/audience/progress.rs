@@ -1,4 +1,4 @@
-//! Progress of one call on its way to the client.
+//! Sends the progress of one call to its client.
 
 use super::{Listener, Notes};
 use crate::verbatim;
@@ -9,21 +9,21 @@ use std::future::pending;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// What a piece of the answer counts as progress: less than any step of the tool's own.
+/// The progress of an emitted piece: less than any step of the tool's own.
 const PIECE: f64 = 0.001;
 
 impl Listener {
-    /// A step of the call. It goes out now, or later in the place of those that come before it.
+    /// A step of the call. It is sent now, or later in place of earlier ones.
     pub(super) fn report(&self, step: Progress) {
         let mut notes = self.notes();
-        // The protocol wants every step to be further than the one before.
+        // The protocol requires progress to increase with every step.
         if step.done.is_nan() || notes.progress.is_some_and(|last| step.done <= last) {
             return;
         }
         self.offer(&mut notes, step);
     }
 
-    /// A piece of the answer, as a step for clients that get the pieces with the whole answer.
+    /// An emitted piece as a step, for clients that get the pieces with the whole answer.
     pub(super) fn report_piece(&self, message: String) {
         let mut notes = self.notes();
         let done = notes.progress.unwrap_or(0.0) + PIECE;
@@ -31,7 +31,7 @@ impl Listener {
         self.offer(&mut notes, Progress { done, total, message, extra: Object::new() });
     }
 
-    /// With the notes locked, so that no step overtakes another.
+    /// Called with the notes locked, so that no step overtakes another.
     fn offer(&self, notes: &mut Notes, step: Progress) {
         if self.token.is_none() {
             return;
@@ -45,7 +45,7 @@ impl Listener {
         }
     }
 
-    /// A step without secrets, and with nothing hidden in it.
+    /// A step without secrets and hidden characters.
     pub(super) fn screened(&self, step: Progress) -> Progress {
         let mut extra = Value::Object(step.extra);
         self.screening.fields(&mut extra);
@@ -64,7 +64,7 @@ impl Listener {
         self.push(ServerNotification::ProgressNotification(ProgressNotification::new(params)));
     }
 
-    /// Sends what comes, until `finished` says that no more will and the rest has gone.
+    /// Sends notifications until `finished` is cancelled and the rest has been sent.
     pub(crate) async fn tell(&self, finished: &CancellationToken) {
         while !finished.is_cancelled() {
             let due = self.send_due_step();
@@ -84,7 +84,7 @@ impl Listener {
         self.flush_all().await;
     }
 
-    /// Sends the step that waits, if it may go out now. When it may, if not.
+    /// Sends the waiting step if it is due; otherwise returns when it is.
     fn send_due_step(&self) -> Option<Instant> {
         let mut notes = self.notes();
         if let Some(step) = notes.pace.take_due(Instant::now()) {
@@ -93,7 +93,7 @@ impl Listener {
         notes.pace.due()
     }
 
-    /// Sends what waits, the last step of the call with it.
+    /// Sends everything that waits, including the last step of the call.
     pub(crate) async fn flush_all(&self) {
         self.send_last_step();
         self.flush().await;

@@ -1,38 +1,38 @@
-//! What it takes to check a value against a schema, counted before it is done. The check itself can't be stopped, and
-//! parts of a schema that each refer to the next one twice double its work with every part.
+//! Estimates the cost of checking a value against a schema in advance. The check itself can't be interrupted, and if
+//! parts of a schema each refer to the next one twice, the work doubles with every part.
 //!
-//! Schema and value are followed together, as a validator would that never stops early. Keywords of every draft count.
+//! Follows schema and value together, like a validator that never stops early. Keywords of every draft count.
 
 use super::patterns::matching;
 use docent_tool::Object;
 use serde_json::Value;
 use std::{borrow::Cow, collections::HashMap, iter::empty};
 
-/// Parts that a schema may have, as it is written and as one value meets them with references followed. A long text is
-/// several.
+/// Maximum parts of a schema, both as written and as applied to one value with references resolved. A long text counts
+/// as several.
 const MOST_PARTS: u64 = 100_000;
-/// The same of all its parts, each looked at for itself.
+/// Maximum parts in total, with each part visited separately.
 const MOST_IN_ALL: u64 = 20 * MOST_PARTS;
-/// Steps that one check may take.
+/// Maximum steps of one check.
 const MOST_STEPS: u64 = 10_000_000;
-/// Steps of a check whose problems are looked for one by one, which takes several times as long.
+/// Maximum steps of a check that collects the problems, which takes several times as long.
 const MOST_TOLD: u64 = 100_000;
-/// Parts of a schema inside each other on the way to one value: each takes its share of the stack.
+/// Maximum nesting of schema parts on the way to one value: each uses stack.
 const DEEPEST: usize = 500;
-/// Steps that are worth remembering.
+/// Minimum steps worth caching.
 const WORTH_KEEPING: u64 = 16;
-/// Targets of references that a validator visits on a value before it remembers how that ended.
+/// Reference targets that a validator visits on a value before it caches the outcome.
 const FORGOTTEN: u64 = 16;
-/// Bytes of a text that are compared in a step, and that are looked at one by one.
+/// Bytes of a text compared per step, and bytes read per step.
 const COMPARED: usize = 64;
 const READ: usize = 4;
-/// Names that are looked up in a step.
+/// Names looked up per step.
 const LOOKED_UP: usize = 8;
 
-/// Stands for whatever value a part is held against, and for a name, which is none.
+/// Placeholder instance, used when only the schema's own cost matters.
 static ANY: Value = Value::Null;
 
-/// Whether no part of a schema takes too much by itself, whatever the value.
+/// Whether no part of a schema is too expensive by itself, whatever the value.
 pub(super) fn is_modest(schema: &Value) -> bool {
     if parts(schema) > MOST_PARTS {
         return false;
@@ -49,14 +49,14 @@ pub(super) fn is_bounded(schema: &Value, value: &Value) -> bool {
     counting.visit(schema, value, 0).is_some()
 }
 
-/// Whether the problems of a value can be collected in bounded time. Unlike validity, they are not remembered where a part
-/// comes back to the same value.
+/// Whether the problems of a value can be collected in bounded time. Unlike validity, they are not cached when a part
+/// returns to the same value.
 pub(super) fn is_tellable(schema: &Value, value: &Value) -> bool {
     let mut counting = Counting::new(schema, MOST_TOLD);
     counting.visit(schema, value, 0).is_some()
 }
 
-/// How many values a value is made of, itself included. A long text is several.
+/// The number of values in a value, including itself. A long text counts as several.
 fn parts(value: &Value) -> u64 {
     let text = |text: &str| count(text.len() / COMPARED);
     let inside: u64 = match value {
@@ -68,14 +68,14 @@ fn parts(value: &Value) -> u64 {
     inside.saturating_add(1)
 }
 
-/// What it takes to hold a part against a value, and to learn afterwards which of its fields the part has seen.
+/// The cost of applying a part to a value, and of determining afterwards which fields it has evaluated.
 #[derive(Clone, Copy)]
 struct Steps {
     taken: u64,
     marking: u64,
-    /// How many parts lie inside each other.
+    /// Nesting depth of the parts.
     height: usize,
-    /// What is taken without the parts that come back to themselves, and the most that one of those takes so.
+    /// The cost without recursive parts, and the maximum cost of one recursive part.
     level: u64,
     widest: u64,
 }
@@ -83,13 +83,13 @@ struct Steps {
 impl Steps {
     const ONE: Self = Self { taken: 1, marking: 1, height: 1, level: 1, widest: 0 };
 
-    /// Of a part that came back to itself, on the way around it.
+    /// The cost of a part that recurses, on the way around the cycle.
     fn coming_back(self) -> Self {
         Self { level: 1, widest: self.widest.max(self.level), ..self }
     }
 
-    /// Of a part that has come back to the same value before: the validator remembers how that ended, unless it ended
-    /// before many others were visited.
+    /// The cost of a part that has been applied to the same value before: the validator caches the outcome, unless it
+    /// ended before many others were visited.
     fn again(self) -> Self {
         let forgotten = self.widest.max(self.level).saturating_mul(FORGOTTEN);
         Self { taken: self.taken.min(forgotten), ..self.coming_back() }
@@ -106,14 +106,14 @@ impl Steps {
         self.level = self.level.saturating_add(steps);
     }
 
-    /// Another part on the same value. What it has seen counts only if it is met, which is asked once more.
+    /// Adds another part on the same value. Its evaluated fields count only if it matches, which is checked again.
     fn add_beside(&mut self, other: Self) {
         self.add_inside(other);
         let again = other.taken.saturating_add(other.marking);
         self.marking = self.marking.saturating_add(again);
     }
 
-    /// A part on a value inside.
+    /// Adds a part on a nested value.
     fn add_inside(&mut self, other: Self) {
         self.taken = self.taken.saturating_add(other.taken);
         self.height = self.height.max(other.height + 1);
@@ -124,18 +124,18 @@ impl Steps {
 
 struct Counting<'a> {
     root: &'a Value,
-    /// Looked for when a reference needs them.
+    /// Collected when a reference needs them.
     names: Option<Names<'a>>,
     most: u64,
     left: u64,
-    /// Targets of references that the present part lies in.
+    /// Reference targets that contain the current part.
     open: Vec<usize>,
-    /// Whether a part that comes back to a value is known to have been there, as the validator knows it.
+    /// Whether a repeated visit to a value is recognized, as the validator does.
     recalls: bool,
     recalled: HashMap<(usize, usize), Steps>,
-    /// How often a part came back inside of itself.
+    /// How often a part recursed.
     recursions: u64,
-    /// What parts took on values, where nothing came back: the count takes no longer for parts that double.
+    /// Costs of parts on values without recursion: keeps the estimate fast for parts that double.
     counted: HashMap<(usize, usize), Steps>,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Counting<'a> {
         Some(())
     }
 
-    /// Visits every part for itself.
+    /// Visits every part separately.
     fn each(&mut self, part: &'a Value) -> Option<()> {
         match part {
             Value::Array(items) => items.iter().try_for_each(|part| self.each(part)),
@@ -171,7 +171,7 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// Counts a part on a value; nothing once it is too much.
+    /// The cost of a part on a value; `None` once it is too much.
     fn visit(&mut self, part: &'a Value, value: &'a Value, depth: usize) -> Option<Steps> {
         let Value::Object(keywords) = part else {
             self.spend(1)?;
@@ -239,7 +239,7 @@ impl<'a> Counting<'a> {
             return (depth + steps.height <= DEEPEST).then_some(steps);
         }
         if comes_back {
-            // One that comes back to the same value on its own way ends there.
+            // A part that returns to the same value on its own path ends there.
             self.recalled.insert(key, Steps::ONE);
         }
         let before = self.recursions;
@@ -247,7 +247,7 @@ impl<'a> Counting<'a> {
         let steps = self.visit(target, value, depth)?;
         self.open.pop();
         if comes_back {
-            // Only what holds other values is remembered.
+            // Only containers are cached.
             if value.is_array() || value.is_object() {
                 self.recalled.insert(key, steps.again());
             } else {
@@ -261,7 +261,7 @@ impl<'a> Counting<'a> {
         Some(steps)
     }
 
-    /// What a reference may lead to. Where a schema has several resources in it, all that it may mean count.
+    /// The possible targets of a reference. If a schema has several resources, all candidates count.
     fn targets(&mut self, reference: &Value) -> Option<Vec<&'a Value>> {
         let reference = reference.as_str().unwrap_or_default();
         if reference.is_empty() {
@@ -285,7 +285,7 @@ impl<'a> Counting<'a> {
             let anchors = anchors.filter(|(name, _)| *name == fragment || *name == raw);
             anchors.map(|(_, part)| *part).collect()
         };
-        // One with two names is one.
+        // A target with two names counts once.
         targets.dedup_by_key(|target| address(target));
         let read = 1 + reference.len() / COMPARED;
         self.spend(count(looked_at.saturating_mul(read)))?;
@@ -295,7 +295,7 @@ impl<'a> Counting<'a> {
 
 /// Parts of a schema that have names of their own.
 struct Names<'a> {
-    /// Those that can be written in several ways have no name of their own.
+    /// Names that can be written in several ways are not indexed.
     resources: Vec<(Option<&'a str>, &'a Value)>,
     anchors: Vec<(&'a str, &'a Value)>,
 }
@@ -335,7 +335,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The last segment of an address: the same however much of the address is left out.
+/// The last segment of an address, which does not depend on how much of the address is omitted.
 fn last(address: &str) -> &str {
     let address = address.split('#').next().unwrap_or_default();
     address.rsplit('/').next().unwrap_or_default()
@@ -351,7 +351,7 @@ fn address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
 }
 
-/// The parts that a keyword holds against values inside of the value.
+/// The parts that a keyword applies to nested values.
 fn reached<'a>(
     keyword: &str,
     inner: &'a Value,
@@ -362,7 +362,7 @@ fn reached<'a>(
     let listed = |key: &str| beside.get(key).and_then(Value::as_array).map_or(0, Vec::len);
     match (keyword, value) {
         ("properties", Value::Object(fields)) => match inner {
-            // The smaller side is walked, as the validator does.
+            // Iterates over the smaller side, as the validator does.
             Value::Object(known) if fields.len() < known.len() => {
                 let fields = fields.iter();
                 Box::new(fields.filter_map(move |(name, field)| Some((known.get(name)?, field))))
@@ -395,12 +395,12 @@ fn reached<'a>(
     }
 }
 
-/// Steps of the keywords that look at all of a value by themselves, and of finding those keywords.
+/// The cost of keywords that inspect the whole value, and of finding those keywords.
 fn own(keywords: &Object, value: &Value) -> u64 {
     let has = |keyword: &&str| keywords.contains_key(*keyword);
     let pattern = keywords.get("pattern").and_then(Value::as_str);
     let looks = match value {
-        // The bytes of a name are counted where it stands.
+        // The bytes of a name are counted where it appears.
         Value::Null => pattern.map_or(0, |pattern| matching(pattern, 1, READ)),
         Value::String(text) => {
             let compared = ["minLength", "maxLength", "enum"].iter().any(has);
@@ -428,7 +428,7 @@ fn own(keywords: &Object, value: &Value) -> u64 {
     looks.saturating_add(looked_up).saturating_add(comparing(keywords, value))
 }
 
-/// Names and options that are gone through, of the schema and of the value.
+/// Names and options that are iterated, in the schema and in the value.
 fn names(keywords: &Object, value: &Value) -> usize {
     let length = |list: &Value| match list {
         Value::Array(items) => items.len(),
@@ -449,7 +449,7 @@ fn names(keywords: &Object, value: &Value) -> usize {
         + needed.map(Vec::len).sum::<usize>()
 }
 
-/// Steps of comparing a value with those that it must be one of.
+/// The cost of comparing a value with its allowed values.
 fn comparing(keywords: &Object, value: &Value) -> u64 {
     let is_like = |option: &&Value| match (*option, value) {
         (Value::String(one), Value::String(other)) => one.len() == other.len(),
@@ -469,8 +469,8 @@ pub(super) fn count(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-/// Whether somebody can choose values like this one that differ and have one digest: the digest of an array is that of what
-/// is in it, and numbers are rounded.
+/// Whether an attacker can choose different values like this one with the same digest: the digest of an array is that
+/// of its items, and numbers are rounded.
 fn can_collide(value: &Value) -> bool {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
@@ -481,7 +481,7 @@ fn can_collide(value: &Value) -> bool {
     }
 }
 
-/// A fragment of an address without its escapes.
+/// A fragment of an address with escapes decoded.
 fn decoded(fragment: &str) -> Cow<'_, str> {
     if !fragment.contains('%') {
         return fragment.into();
@@ -506,12 +506,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A part that holds the next one twice.
+    /// A part that refers to the next one twice.
     type Link = fn(&Value) -> Value;
-    /// A value around another.
+    /// Wraps a value in another.
     type Wrap = fn(Value) -> Value;
 
-    /// Parts that each hold the next one twice.
+    /// Parts that each refer to the next one twice.
     fn chain(length: usize, link: impl Fn(&Value) -> Value) -> Value {
         let mut parts: Object = (0..length)
             .map(|nth| (format!("d{nth}"), link(&json!({"$ref": format!("#/$defs/d{}", nth + 1)}))))
@@ -644,7 +644,7 @@ mod tests {
         assert!(!is_tellable(&schema, &deep(20)));
     }
 
-    /// A schema whose `x` must meet one part many times over.
+    /// A schema whose `x` must match one part many times.
     fn many(part: &Value) -> Value {
         let refs = vec![json!({"$ref": "#/$defs/part"}); 20_000];
         json!({"properties": {"x": {"allOf": refs}}, "$defs": {"part": part}})

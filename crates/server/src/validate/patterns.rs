@@ -1,26 +1,27 @@
-//! Patterns of a schema. docent matches those that one pass over the text decides: how long one takes that looks around,
-//! or refers back, can't be bounded, not even by counting its steps back, since each step forward may read the whole text.
+//! Patterns of a schema. docent matches only those that need a single pass over the text: the time for lookaround or
+//! backreferences cannot be bounded, not even by limiting backtracking, since each step may read the whole text.
 
 use super::cost::count;
 use docent_tool::Object;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Patterns that a schema may have, and their bytes.
+/// Maximum patterns of a schema, and their bytes.
 const MOST: usize = 500;
 const MOST_BYTES: usize = 32 * 1024;
-/// Bytes of one of them: reading some takes time that grows with the square.
+/// Maximum bytes of one pattern: reading some takes quadratic time.
 const LONGEST: usize = 4096;
-/// Bytes that all of them may take once compiled.
+/// Maximum bytes of all compiled patterns.
 const MEMORY: usize = 8 << 20;
-/// States of a pattern that go over a byte of the text in one step.
+/// States of a pattern that advance over a byte in one step.
 const STATES: u64 = 128;
 
-/// What could refuse a value because a part inside is met, or because what a part has seen is not known any more.
+/// Keywords that could reject a value because a nested part matches, or because its evaluated fields are no longer
+/// known.
 const TURNED: [&str; 7] =
     ["not", "if", "then", "else", "maxContains", "unevaluatedProperties", "unevaluatedItems"];
 
-/// Bytes that each pattern may take once compiled; nothing where there are too many.
+/// Maximum bytes of each compiled pattern; `None` if there are too many.
 pub(super) fn room(schema: &Value) -> Option<usize> {
     let patterns = gathered(schema);
     let lengths = || patterns.iter().map(|pattern| pattern.len());
@@ -30,8 +31,8 @@ pub(super) fn room(schema: &Value) -> Option<usize> {
     is_modest.then(|| MEMORY / patterns.len().max(1))
 }
 
-/// Takes out the patterns that one pass does not decide, and with them all that could refuse a value for what is then
-/// missing: what is left is met by every value that meets the whole.
+/// Removes the patterns that need more than one pass, and everything that could reject a value because of that: every
+/// value that matches the whole schema matches the rest.
 pub(super) fn loosen(schema: &mut Value) {
     if gathered(schema).into_iter().any(is_slow) {
         loosen_part(schema);
@@ -54,7 +55,7 @@ fn loosen_part(part: &mut Value) {
             for (keyword, inner) in keywords {
                 match keyword.as_str() {
                     "const" | "enum" | "default" | "examples" => {}
-                    // These have names where others have keywords.
+                    // These contain names where others contain keywords.
                     "properties" | "patternProperties" | "$defs" | "definitions"
                     | "dependentSchemas" | "dependencies" => {
                         let named = inner.as_object_mut().into_iter();
@@ -88,7 +89,7 @@ fn gathered(schema: &Value) -> HashSet<&str> {
     patterns
 }
 
-/// Whether a pattern looks around or refers back. One that does and is not seen here can't be compiled.
+/// Whether a pattern uses lookaround or backreferences. One that does and is missed here cannot be compiled.
 fn is_slow(pattern: &str) -> bool {
     let looks = ["(?=", "(?!", "(?<=", "(?<!"].into_iter().any(|sign| pattern.contains(sign));
     let mut signs = pattern.chars();
@@ -99,7 +100,7 @@ fn is_slow(pattern: &str) -> bool {
     looks || escaped.any(|sign| matches!(sign, 'k' | '1'..='9'))
 }
 
-/// Steps that it takes to match a pattern with so many texts, of so many bytes together.
+/// Steps for matching a pattern against this many texts, of this many bytes in total.
 pub(super) fn matching(pattern: &str, texts: usize, bytes: usize) -> u64 {
     let (texts, bytes) = (count(texts), count(bytes));
     let begun = texts.saturating_mul(1 + count(pattern.len() / 64));
@@ -107,7 +108,7 @@ pub(super) fn matching(pattern: &str, texts: usize, bytes: usize) -> u64 {
     begun.saturating_add(bytes / 4).saturating_add(read)
 }
 
-/// About how many states a pattern has once its repetitions are written out.
+/// Approximate number of states once repetitions are expanded.
 fn states(pattern: &str) -> u64 {
     let (mut around, mut all, mut last) = (Vec::new(), 0_u64, 0_u64);
     let mut signs = pattern.chars();
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_one_pass_does_not_decide_are_told_from_others() {
+    fn patterns_that_need_more_than_one_pass_are_recognized() {
         for slow in ["(?=a)", "^(?!b)", "(?<=c)d", "(?<!e)", r"(a)\1", r"(?<n>a)\k<n>", r"\\\1"] {
             assert!(is_slow(slow), "{slow}");
         }

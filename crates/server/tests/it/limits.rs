@@ -358,8 +358,8 @@ async fn a_hurrying_server_answers_with_what_there_is() {
             (-32000, Some("shutting down"))
         );
     }
-    let words = "Partial result: the server is closing, and the call ended before everything was seen. \
-                 Ask again once the server is back.";
+    let words = "Partial result: the server is shutting down, and the call ended early. \
+                 Try again once the server is back.";
     let cases = [
         (format!("found 2\nfound 3\n{words}"), json!({"found": 3, "partial": true})),
         (format!("a piece\n{words}"), json!({"partial": true})),

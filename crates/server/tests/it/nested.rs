@@ -70,7 +70,7 @@ async fn each_is_checked_recorded_and_goes_to_the_provider_that_was_named() {
     let told = text(&wire.call("script", json!({})).await);
     let parts: Vec<&str> = told.split('|').collect();
     assert_eq!(parts[..2], ["hi", "hi"], "{told}");
-    assert!(parts[2].contains("is one of `fixture`, not of `other`"), "{told}");
+    assert!(parts[2].contains("belongs to `fixture`, not to `other`"), "{told}");
     assert!(parts[3].contains("`text`"), "{told}");
     assert_eq!(parts[4], "true");
     let want =
@@ -141,7 +141,7 @@ async fn one_for_another_provider_costs_nothing_of_a_rate() {
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
     let told = text(&wire.call("mistakes", json!({})).await);
     let parts: Vec<&str> = told.split('|').collect();
-    assert!(parts[1].contains("is one of `fixture`, not of `other`"), "{told}");
+    assert!(parts[1].contains("belongs to `fixture`, not to `other`"), "{told}");
     assert_eq!(parts[2], "hi", "{told}");
     assert!(parts[3].contains("too many calls of echo"), "{told}");
 }

@@ -163,7 +163,7 @@ async fn a_rule_s_rate_counts_for_each_caller_alone() {
         let reply = wire.call(tool, json!({"text": "a"})).await;
         assert_eq!(code(&reply), -32000, "{reply}");
         let message = reply["error"]["message"].as_str().unwrap();
-        let want = format!("too many calls of {tool}: policy.rules[0] allows 2 a minute; try");
+        let want = format!("too many calls of {tool}: policy.rules[0] allows 2 per minute; try");
         assert!(message.starts_with(&want), "{message}");
         let data = &reply["error"]["data"];
         assert_eq!(

@@ -379,7 +379,7 @@ async fn unanswered(tool: &str, words: &str, outcome: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_that_nobody_answers_ends_by_itself() {
-    unanswered("confirms", "nobody answered within 300 s", "error").await;
+    unanswered("confirms", "no answer within 300 s", "error").await;
 }
 
 #[tokio::test(start_paused = true)]
