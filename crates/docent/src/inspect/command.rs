@@ -1,4 +1,4 @@
-//! `docent inspect`: the page on a listener of its own, for docent itself or for one other server.
+//! `docent inspect`: serves the inspector on its own listener, for docent itself or for one other server.
 
 use super::{Clerk, address, pages, token, traffic};
 use crate::{
@@ -29,34 +29,34 @@ use tokio_util::sync::CancellationToken;
 /// What can be typed after `docent inspect`.
 #[derive(Args, Default)]
 pub(crate) struct InspectFlags {
-    /// A configured server [default: docent itself]
+    /// Configured server to inspect [default: docent itself]
     #[arg(value_name = "SERVER")]
     name: Option<String>,
-    /// Port to listen on; 0 takes a free one
+    /// Port to listen on; 0 picks a free port
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Print the address, and open no browser
+    /// Print the address without opening a browser
     #[arg(long)]
     no_open: bool,
-    /// Keep what messages hold from the start, not their outlines alone
+    /// Capture full message payloads from the start
     #[arg(long)]
     payloads: bool,
     #[command(flatten)]
     target: TargetFlags,
 }
 
-/// A listener for the page, which is known before the sandbox closes.
+/// The inspector's listener, opened before the sandbox is entered.
 pub(crate) struct Opened {
     pub(crate) listener: TcpListener,
     pub(crate) token: Token,
     pub(crate) traffic: Arc<Traffic>,
 }
 
-/// Serves the page until it is stopped.
+/// Serves the inspector until it is stopped.
 pub(crate) fn run(flags: &InspectFlags) -> anyhow::Result<()> {
     let inputs = config::inputs(flags.target.flags())?;
     let mut config = Config::load(&inputs)?;
-    // The page is served and nothing else.
+    // Serve only the inspector.
     config.server.transports.clear();
     config.server.host = Ipv4Addr::LOCALHOST.to_string();
     config.server.tls = None;
@@ -68,12 +68,12 @@ pub(crate) fn run(flags: &InspectFlags) -> anyhow::Result<()> {
         return Err(crate::shell::args::unknown_server(word, &names).into());
     }
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, flags.port)).with_context(|| {
-        format!("can't listen on port {}: choose another with --port, or 0 for any", flags.port)
+        format!("cannot listen on port {}: choose another with --port, or 0 for any", flags.port)
     })?;
     let traffic = traffic();
     traffic.set(Capture { on: true, payloads: flags.payloads });
     let opened = Opened { listener, token: token()?, traffic };
-    // The browser is started from here, because the sandbox starts nothing.
+    // Start the browser now, because the sandbox prevents it later.
     show(&opened, flags.no_open)?;
     if target == Target::Docent {
         itself(&config, inputs, opened)
@@ -82,7 +82,7 @@ pub(crate) fn run(flags: &InspectFlags) -> anyhow::Result<()> {
     }
 }
 
-/// Prints where the page is, and opens it where somebody sits at a terminal.
+/// Prints the address, and opens it if this is a terminal.
 fn show(opened: &Opened, no_open: bool) -> anyhow::Result<()> {
     let address = address(opened.listener.local_addr()?, false, &opened.token);
     crate::cli::print(&format!("{address}\n"))?;
@@ -92,7 +92,7 @@ fn show(opened: &Opened, no_open: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lets the system show an address. Whoever has no such program opens it by hand.
+/// Opens an address in the system's browser, if there is one.
 pub(crate) fn open_browser(address: &str) {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(opener);

@@ -1,4 +1,4 @@
-//! What the inspector's page may ask of docent.
+//! Answers the requests of the inspector's page.
 
 use crate::{
     config::{Config, Inputs, Masks},
@@ -26,29 +26,29 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// docent itself among the servers.
+/// The name of docent itself among the servers.
 const ITSELF: &str = "docent";
-/// Bytes that may be under way between the page and docent's own server.
+/// Buffer size of the pipe between the page and docent's own server.
 const BUFFER: usize = 1 << 20;
-/// Audit lines that are looked through for a call.
+/// Maximum number of audit entries searched for a call.
 const AUDIT_LINES: usize = 5000;
 
-/// docent's own server and all that belongs to it.
+/// docent's own server and its parts.
 pub(crate) struct Inside {
     pub(crate) server: Arc<Server>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) inputs: Arc<Inputs>,
-    /// Where calls are recorded.
+    /// The audit log.
     pub(crate) audit: Option<PathBuf>,
     pub(crate) traffic: Arc<Traffic>,
     pub(crate) started: Instant,
 }
 
-/// Answers the page.
+/// Answers the page's requests.
 pub(crate) struct Clerk {
-    /// docent's own server, where it runs.
+    /// docent's own server, if it runs in this process.
     pub(crate) inside: Option<Inside>,
-    /// What the command line named.
+    /// The server from the command line.
     pub(crate) given: Option<Spec>,
     pub(crate) dial: Arc<Dial>,
 }
@@ -74,11 +74,11 @@ impl Clerk {
             Way::Remote { .. } => ("url", false),
         };
         let kind = if configured { "server" } else { kind };
-        // Who typed a command has seen it.
+        // The user who typed the command has seen its secrets.
         Target { name: spec.name.clone(), kind, way: way(spec, masks), asks: starts && !given }
     }
 
-    /// A conversation with docent's own server, as the person who started it.
+    /// Opens a session with docent's own server, as the user who started it.
     fn open_itself(&self, inside: &Inside, listener: Arc<dyn Listener>) -> Opened {
         let bytes = self.dial.config().limits.message_bytes;
         let (here, there) = tokio::io::duplex(BUFFER);
@@ -99,7 +99,7 @@ impl Clerk {
         };
         let session = inside.server.session();
         tokio::spawn(async move {
-            // The page hears that the line has ended.
+            // Tell the page that the connection has ended.
             stdio::serve_on(session, setup, reader, writer).await.unwrap_or_default();
         });
         let (reader, writer) = tokio::io::split(here);
@@ -111,8 +111,8 @@ impl Clerk {
         let line = self.dial.dial(spec, listener, Arc::clone(&tail)).await;
         let line = line.map_err(|failure| {
             let last = tail.last(5).join("\n");
-            let told = format!("{failure}\n{last}");
-            logging::masked(told.trim_end_matches('\n'))
+            let message = format!("{failure}\n{last}");
+            logging::masked(message.trim_end_matches('\n'))
         })?;
         let mut seen = 0;
         let stderr = move || -> Vec<String> {
@@ -131,19 +131,19 @@ impl Clerk {
     ) -> Result<Vec<String>, String> {
         let inside = self.inside.as_ref().ok_or("docent's own server is not inside")?;
         let known =
-            inside.hub.server(server).ok_or_else(|| format!("there is no server {server:?}"))?;
+            inside.hub.server(server).ok_or_else(|| format!("unknown server {server:?}"))?;
         let decided = decide(&servers::memory(&self.dial.config()));
-        let decided = decided.map_err(|error| format!("that can't be kept: {error}"))?;
+        let decided = decided.map_err(|error| format!("cannot save the decision: {error}"))?;
         known.look_for_approval();
         if decided.is_empty() {
             let tools = tools.join(", ");
-            return Err(format!("nothing of {tools} is held back as it was shown: look again"));
+            return Err(format!("{tools} changed since it was shown: reload and review again"));
         }
         Ok(decided)
     }
 }
 
-/// How a server does, without the secrets in what it said: it has been given some.
+/// Masks the secrets in a server's status: the server knows some and may have repeated them.
 fn told(mut status: Status, masked: impl Fn(&str) -> String) -> Status {
     let health = &mut status.health;
     let said = [&mut health.last_noise, &mut health.last_failure].into_iter().flatten();
@@ -153,7 +153,7 @@ fn told(mut status: Status, masked: impl Fn(&str) -> String) -> Status {
     status
 }
 
-/// Whether a definition is the one that the page has shown, where every number is a double.
+/// Whether a definition equals the one shown on the page, where every number is a double.
 fn is_shown(now: &Object, shown: &Object) -> bool {
     now.len() == shown.len()
         && now.iter().all(|(key, value)| shown.get(key).is_some_and(|shown| is_same(value, shown)))
@@ -171,7 +171,7 @@ fn is_same(now: &Value, shown: &Value) -> bool {
     }
 }
 
-/// How a server is reached, whole but for what may be secret: variables and headers are named alone.
+/// Describes how a server is reached. Variables and headers, which may be secret, are shown by name only.
 fn way(spec: &Spec, masks: &Masks) -> String {
     let quoted = |word: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
@@ -224,7 +224,7 @@ impl Desk for Clerk {
                 return Ok(self.open_itself(inside, listener));
             }
             let spec = self.specs().into_iter().find(|spec| spec.name == target.name);
-            let spec = spec.ok_or("it is no longer configured")?;
+            let spec = spec.ok_or("the server is no longer configured")?;
             self.open_other(&spec, listener).await
         })
     }
@@ -297,7 +297,7 @@ impl Desk for Clerk {
         let audit = match lines {
             Some(Ok(lines)) => lines,
             Some(Err(error)) => {
-                tracing::debug!(%error, "the audit log can't be read");
+                tracing::debug!(%error, "cannot read the audit log");
                 Vec::new()
             }
             None => Vec::new(),
@@ -310,7 +310,7 @@ impl Desk for Clerk {
     }
 }
 
-/// The lines of the log that may be a call's.
+/// Returns the filter for audit entries that may belong to a call.
 fn since(span: &Span) -> Filter {
     let moment = |micros: u64| Some(UNIX_EPOCH + Duration::from_micros(micros));
     Filter { since: moment(span.from), until: moment(span.to), ..Filter::default() }
@@ -332,7 +332,7 @@ mod tests {
     use docent_hub::{Health, State};
 
     #[test]
-    fn what_a_server_said_is_told_without_its_secrets() {
+    fn secrets_are_masked_in_what_a_server_said() {
         let said = |what: &str| format!("{what} password=hunter2");
         let status = Status {
             name: "a".into(),
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_told_without_its_secrets() {
+    fn secrets_are_masked_in_a_server_s_description() {
         let masks = Masks::new(&[]);
         let check = |reached: Way, want: &str| {
             assert_eq!(way(&Spec::new("a", reached), &masks), want);

@@ -1,4 +1,4 @@
-//! The inspector: `docent inspect`, and the page of a running `docent serve`.
+//! Runs the inspector: `docent inspect`, and the page of a running `docent serve`.
 
 mod command;
 mod desk;
@@ -18,34 +18,34 @@ use std::{
     sync::Arc,
 };
 
-/// What watches messages for the inspector. Secrets are masked before anything is kept.
+/// Creates the message recorder of the inspector. Secrets are masked before anything is stored.
 pub(crate) fn traffic() -> Arc<Traffic> {
     Traffic::new(logging::masked)
 }
 
-/// A token for this launch.
+/// Creates the token for this launch.
 pub(crate) fn token() -> anyhow::Result<Token> {
-    Token::new().context("the system has no randomness for the inspector's token")
+    Token::new().context("no random numbers available for the inspector's token")
 }
 
-/// The page, for a listener.
+/// Returns the inspector's pages for a listener.
 pub(crate) fn pages(token: Token, clerk: Clerk, traffic: Arc<Traffic>) -> Pages {
     Pages { below: PATH, routes: docent_inspector::router(token, Arc::new(clerk), traffic) }
 }
 
-/// Where the page is.
+/// Returns the address of the inspector.
 fn address(listener: SocketAddr, tls: bool, token: &Token) -> String {
     let scheme = if tls { "https" } else { "http" };
     format!("{scheme}://{listener}{PATH}/{}/", token.expose())
 }
 
-/// Says where the page of a server is. The log would mask the token, which is meant for whoever started docent.
+/// Prints the address of a server's inspector. The log would mask the token, which the user needs.
 pub(crate) fn announce(listener: SocketAddr, tls: bool, token: &Token, format: LogFormat) {
     let address = address(listener, tls, token);
     let line = match format {
         LogFormat::Text => format!("inspector: {address}"),
         LogFormat::Json => json!({"inspector": address}).to_string(),
     };
-    // Where nobody listens, nobody misses it.
+    // If stderr is closed, the address is dropped.
     writeln!(io::stderr(), "{line}").unwrap_or_default();
 }

@@ -1,19 +1,19 @@
-//! What can be typed after `docent tools`, `docent call`, `docent resources` and `docent prompts`.
+//! The flags of `docent tools`, `docent call`, `docent resources` and `docent prompts`.
 
 use super::schema::nearest;
 use crate::{analyze::UsedWrongly, config::Flags};
 use clap::{Args, Subcommand};
 use std::{ffi::OsString, path::PathBuf};
 
-/// The name under which docent itself is asked for among other servers.
+/// The name that selects docent itself among the servers.
 pub(crate) const ITSELF: &str = "docent";
 
 /// The commands of the shell client.
 #[derive(Subcommand)]
 pub(crate) enum ShellCommand {
-    /// List the tools of docent or of another server, or tell all about one
+    /// List tools, or show one in detail
     Tools(Box<ToolsFlags>),
-    /// Call a tool; exits with 1 where the tool fails
+    /// Call a tool; exits 1 if the tool fails
     Call(Box<CallFlags>),
     /// List resources, or read one
     Resources(Box<ResourcesFlags>),
@@ -21,19 +21,19 @@ pub(crate) enum ShellCommand {
     Prompts(Box<PromptsFlags>),
 }
 
-/// Which server is asked.
+/// Flags that select the server.
 #[derive(Args, Default)]
 pub(crate) struct TargetFlags {
-    /// A configured server, by name; its bare name among the words does as well [default: docent itself]
+    /// Name of a configured server; you can also just give its name [default: docent itself]
     #[arg(long, short, value_name = "NAME", conflicts_with_all = ["url", "program"])]
     server: Option<String>,
-    /// A server on the network
+    /// URL of a server
     #[arg(long, value_name = "URL", conflicts_with = "program")]
     url: Option<String>,
     /// Header to send with --url, such as 'Authorization: Bearer …'; may be repeated
     #[arg(long, short = 'H', value_name = "HEADER", requires = "url")]
     header: Vec<String>,
-    /// Directory that tools may read and the server is told of; may be repeated [default: the working directory]
+    /// Root that tools may read, passed to the server; may be repeated [default: the working directory]
     #[arg(long, value_name = "DIR")]
     root: Vec<PathBuf>,
     /// Configuration file to read instead of the root's own
@@ -42,7 +42,7 @@ pub(crate) struct TargetFlags {
     /// Show the server's log lines
     #[arg(long, short)]
     pub(crate) verbose: bool,
-    /// A program that is a server, and its arguments
+    /// Program to start as a server, with its arguments
     #[arg(value_name = "PROGRAM", last = true)]
     program: Vec<OsString>,
 }
@@ -50,13 +50,13 @@ pub(crate) struct TargetFlags {
 /// What can be typed after `docent tools`.
 #[derive(Args, Default)]
 pub(crate) struct ToolsFlags {
-    /// Servers to list, or a tool to tell all about
+    /// Servers to list, or a tool to show in detail
     #[arg(value_name = "SERVER|TOOL")]
     pub(crate) words: Vec<String>,
-    /// List docent's own tools and those of every configured server
+    /// List the tools of docent and of every configured server
     #[arg(long, conflicts_with_all = ["server", "url", "program"])]
     pub(crate) all: bool,
-    /// Tell what each definition costs a model's context, in tokens
+    /// Show how many context tokens each definition costs
     #[arg(long)]
     pub(crate) tokens: bool,
     /// Print JSON
@@ -79,13 +79,13 @@ Arguments are typed by the tool's schema:
 A value without a key goes to the only required argument. --json takes arguments where an
 object, @file or - follows; alone, it prints the whole answer as JSON.")]
 pub(crate) struct CallFlags {
-    /// The tool
+    /// Name of the tool
     #[arg(value_name = "TOOL")]
     pub(crate) tool: String,
-    /// Its arguments, and the server by its bare name, if not docent
+    /// Arguments of the tool, and the name of the server, unless docent
     #[arg(value_name = "KEY=VALUE", allow_negative_numbers = true)]
     pub(crate) words: Vec<String>,
-    /// All arguments as one JSON object, @FILE or -; alone: print the whole answer as JSON
+    /// All arguments as one JSON object, @FILE or -; without a value: print the whole result as JSON
     #[arg(long, value_name = "JSON", num_args = 0..=1, default_missing_value = "", action = clap::ArgAction::Append)]
     json: Vec<String>,
     /// Folder for pictures, sounds and other bytes [default: the working directory, at a terminal]
@@ -98,13 +98,13 @@ pub(crate) struct CallFlags {
 /// What can be typed after `docent resources`.
 #[derive(Args, Default)]
 pub(crate) struct ResourcesFlags {
-    /// Address of a resource to read, and the server, if not docent
+    /// URI of a resource to read, and the name of the server, unless docent
     #[arg(value_name = "SERVER|URI")]
     pub(crate) words: Vec<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Folder for what is no text [default: the working directory, at a terminal; else it is printed]
+    /// Folder for binary contents [default: the working directory at a terminal; otherwise standard output]
     #[arg(long, value_name = "DIR")]
     pub(crate) save: Option<PathBuf>,
     #[command(flatten)]
@@ -114,7 +114,7 @@ pub(crate) struct ResourcesFlags {
 /// What can be typed after `docent prompts`.
 #[derive(Args, Default)]
 pub(crate) struct PromptsFlags {
-    /// A prompt to render, its arguments as key=value, and the server, if not docent
+    /// Prompt to render, its arguments as key=value, and the name of the server, unless docent
     #[arg(value_name = "SERVER|NAME|KEY=VALUE", allow_negative_numbers = true)]
     pub(crate) words: Vec<String>,
     /// Print JSON
@@ -128,24 +128,24 @@ pub(crate) struct PromptsFlags {
 }
 
 impl CallFlags {
-    /// What `--json` gave as arguments.
+    /// Returns the arguments given with `--json`.
     pub(crate) fn arguments(&self) -> Result<Option<&str>, UsedWrongly> {
         let mut given = self.json.iter().filter(|given| !given.is_empty());
         let first = given.next();
         if given.next().is_some() {
-            return Err(UsedWrongly("--json gives all arguments, and is given twice".into()));
+            return Err(UsedWrongly("--json was given twice; it takes all arguments at once".into()));
         }
         Ok(first.map(String::as_str))
     }
 
-    /// Whether the answer is printed as JSON.
+    /// Whether the result is printed as JSON.
     pub(crate) fn prints_json(&self) -> bool {
         self.json.iter().any(String::is_empty)
     }
 }
 
 impl ShellCommand {
-    /// Whether a server is to do more than list what it has.
+    /// Whether the command does more than list.
     pub(crate) fn is_call(&self) -> bool {
         match self {
             Self::Tools(_) => false,
@@ -155,7 +155,7 @@ impl ShellCommand {
         }
     }
 
-    /// Whether this name is among the words or the flags that choose a server.
+    /// Whether this name is among the words or flags that select a server.
     pub(crate) fn names(&self, name: &str) -> bool {
         let words = match self {
             Self::Tools(flags) => &flags.words,
@@ -167,7 +167,7 @@ impl ShellCommand {
         flag == Some(name) || words.iter().any(|word| word == name)
     }
 
-    /// Which server is asked, as typed.
+    /// Returns the flags that select the server.
     pub(crate) fn target(&self) -> &TargetFlags {
         match self {
             Self::Tools(flags) => &flags.target,
@@ -178,8 +178,8 @@ impl ShellCommand {
     }
 }
 
-/// `--json` of `docent call` takes the next word only where it can be arguments. The parser of the command line can't
-/// tell, so that the two are told apart before it: `--json` alone becomes `--json=`.
+/// `--json` of `docent call` takes the next word only if it can be arguments. Clap can't decide that, so the two cases
+/// are separated before parsing: `--json` alone becomes `--json=`.
 pub(crate) fn settle_json(words: Vec<OsString>) -> Vec<OsString> {
     if words.get(1).is_none_or(|word| word != "call") {
         return words;
@@ -202,18 +202,18 @@ pub(crate) fn settle_json(words: Vec<OsString>) -> Vec<OsString> {
     settled
 }
 
-/// A server to ask.
+/// A server to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// docent itself, in this process.
     Docent,
     /// A configured server.
     Server(String),
-    /// A server on the network.
+    /// URL of a server.
     Url {
-        /// Where it is.
+        /// The address.
         url: String,
-        /// Headers for it, by name.
+        /// HTTP headers, by name.
         headers: Vec<(String, String)>,
     },
     /// A program to start.
@@ -221,18 +221,18 @@ pub(crate) enum Target {
 }
 
 impl TargetFlags {
-    /// The layers of configuration that they name.
+    /// Returns the configuration flags.
     pub(crate) fn flags(&self) -> Flags {
         let (roots, config_file) = (self.root.clone(), self.config.clone());
         Flags { roots, config_file, ..Flags::default() }
     }
 
-    /// Whether a program is named, which is started in any case.
+    /// Whether a program is named, which is always started.
     pub(crate) fn is_program(&self) -> bool {
         !self.program.is_empty()
     }
 
-    /// The server that the flags name; none where they name none.
+    /// Returns the server that the flags name, if any.
     fn named(&self, known: &[String]) -> Result<Option<Target>, UsedWrongly> {
         if let Some(name) = &self.server {
             return server(name, known).map(Some);
@@ -242,12 +242,12 @@ impl TargetFlags {
             let schemes = ["http", "https", "ws", "wss"];
             if !parsed.is_some_and(|url| schemes.contains(&url.scheme()) && url.has_host()) {
                 return Err(UsedWrongly(format!(
-                    "--url takes an address that begins with http://, https://, ws:// or wss://, which {url:?} does not"
+                    "invalid --url {url:?}: it must begin with http://, https://, ws:// or wss://"
                 )));
             }
             let headers = self.header.iter().map(|header| {
                 let (name, value) = header.split_once(':').ok_or_else(|| {
-                    UsedWrongly(format!("--header takes 'Name: value', which {header:?} is not"))
+                    UsedWrongly(format!("invalid --header {header:?}: expected 'Name: value'"))
                 })?;
                 Ok((name.trim().to_owned(), value.trim().to_owned()))
             });
@@ -258,7 +258,7 @@ impl TargetFlags {
         Ok((!program.is_empty()).then(|| Target::Program(program.clone())))
     }
 
-    /// The servers that the flags and the words name, and the words that name none. Where flags name one, no word does.
+    /// Splits the words into servers and others. If flags name a server, no word does.
     pub(crate) fn resolve(
         &self,
         words: &[String],
@@ -282,7 +282,7 @@ impl TargetFlags {
         Ok((targets, rest))
     }
 
-    /// The same, for a command that asks one server.
+    /// The same for a command with a single server.
     pub(crate) fn resolve_one(
         &self,
         words: &[String],
@@ -292,7 +292,7 @@ impl TargetFlags {
         match <[Target; 1]>::try_from(targets) {
             Ok([target]) => Ok((target, rest)),
             Err(_) => Err(UsedWrongly(
-                "several words are names of servers: say which one is asked with --server".into(),
+                "several words are names of servers: choose one with --server".into(),
             )),
         }
     }
@@ -308,10 +308,10 @@ fn server(name: &str, known: &[String]) -> Result<Target, UsedWrongly> {
     Err(unknown_server(name, known))
 }
 
-/// Says which servers there are.
+/// Returns the error for an unknown server, with the known ones.
 pub(crate) fn unknown_server(name: &str, known: &[String]) -> UsedWrongly {
     let near = nearest(name, known.iter().map(String::as_str));
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-    let there = if known.is_empty() { "none is configured".into() } else { known.join(", ") };
-    UsedWrongly(format!("no server is called {name}{near} (there: {there})"))
+    let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+    UsedWrongly(format!("unknown server {name}{near} (configured: {known})"))
 }

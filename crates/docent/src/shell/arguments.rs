@@ -1,7 +1,7 @@
-//! From words on the command line to the arguments of a tool or a prompt.
+//! Converts words on the command line to the arguments of a tool or a prompt.
 //!
-//! `key=value` is typed by the schema, `key:=JSON` is taken as it is, `a.b=1` reaches into objects, `key=@file` and
-//! `key=-` are read from a file and from standard input. A word without a key goes to the only required argument.
+//! `key=value` is converted by the schema, `key:=JSON` is raw JSON, `a.b=1` sets a field of an object, `key=@file` and
+//! `key=-` read a file and standard input. A word without a key goes to the only required argument.
 
 use super::{
     console::{Console, read_bounded},
@@ -13,12 +13,12 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value};
 use std::{cell::Cell, path::Path};
 
-/// Keys that an error lists.
+/// Maximum number of keys that an error lists.
 const LISTED: usize = 40;
-/// Objects inside each other that a key may name.
+/// Maximum nesting of objects in a key.
 const DEEPEST: usize = 32;
 
-/// Where arguments come from besides the words.
+/// Sources of arguments besides the words.
 pub(crate) struct Sources<'a> {
     console: &'a Console,
     folder: &'a Path,
@@ -26,11 +26,11 @@ pub(crate) struct Sources<'a> {
     input_taken: Cell<bool>,
 }
 
-/// What a word says of its key.
+/// The value in a word.
 enum Given {
-    /// To be typed by the schema.
+    /// Text to convert by the schema.
     Text(String),
-    /// JSON, as it is.
+    /// Raw JSON.
     Raw(Value),
 }
 
@@ -43,33 +43,33 @@ struct Entry<'s> {
 
 type Outcome<T> = Result<T, UsedWrongly>;
 
-fn wrong<T>(told: impl Into<String>) -> Outcome<T> {
-    Err(UsedWrongly(told.into()))
+fn wrong<T>(message: impl Into<String>) -> Outcome<T> {
+    Err(UsedWrongly(message.into()))
 }
 
 impl<'a> Sources<'a> {
-    /// Files are looked for from `folder`.
+    /// Relative paths start at `folder`.
     pub(crate) fn new(console: &'a Console, folder: &'a Path) -> Self {
         Self { console, folder, input_taken: Cell::new(false) }
     }
 
     fn input(&self) -> Outcome<Vec<u8>> {
         if self.input_taken.replace(true) {
-            return wrong("standard input is read once: only one `-` can be given");
+            return wrong("only one argument can be read from standard input (`-`)");
         }
         let read = self.console.read_input();
-        read.map_err(|error| UsedWrongly(format!("standard input can't be read: {error}")))
+        read.map_err(|error| UsedWrongly(format!("cannot read standard input: {error}")))
     }
 
     fn file(&self, path: &str, hint: &str) -> Outcome<Vec<u8>> {
         let place = self.folder.join(path);
         let read = regular::open_argument(&place).and_then(|mut file| read_bounded(&mut file));
         read.map_err(|error| {
-            UsedWrongly(format!("{} can't be read: {error}{hint}", place.display()))
+            UsedWrongly(format!("cannot read {}: {error}{hint}", place.display()))
         })
     }
 
-    /// The object that `--json` gives: as text, `@file`, or `-`.
+    /// Returns the object given with `--json`: as text, `@file`, or `-`.
     pub(crate) fn object(&self, given: &str) -> Outcome<Map<String, Value>> {
         let text = match (given, given.strip_prefix('@')) {
             ("-", _) => self.input()?,
@@ -79,16 +79,16 @@ impl<'a> Sources<'a> {
         match serde_json::from_slice(&text) {
             Ok(Value::Object(object)) => Ok(object),
             Ok(_) => wrong("--json takes an object of arguments, such as '{\"path\": \".\"}'"),
-            Err(error) => wrong(format!("--json is no JSON: {error}")),
+            Err(error) => wrong(format!("invalid JSON in --json: {error}")),
         }
     }
 
-    /// What a typed value stands for.
+    /// Returns the value of a word, read from a file or standard input if it says so.
     fn read(&self, key: &str, typed: &str, schema: Schema<'_>) -> Outcome<String> {
         let bytes = if typed == "-" {
             self.input()?
         } else if let Some(path) = typed.strip_prefix('@') {
-            let hint = format!("; for a text that begins with @ write {key}:='\"@…\"'");
+            let hint = format!("; for text that begins with @ use {key}:='\"@…\"'");
             self.file(path, &hint)?
         } else {
             return Ok(typed.to_owned());
@@ -103,13 +103,13 @@ impl<'a> Sources<'a> {
         }
         String::from_utf8(bytes).or_else(|_| {
             wrong(format!(
-                "{key}: what {typed} holds is no UTF-8 text, and the schema does not ask for base64"
+                "{key}: the contents of {typed} are not UTF-8 text, and the schema does not accept base64"
             ))
         })
     }
 }
 
-/// The arguments that the words are, checked for keys that are unknown or missing and for nothing else.
+/// Converts the words to arguments. Checks only for unknown and missing keys.
 pub(crate) fn gather(
     schema: Schema<'_>,
     words: &[String],
@@ -125,12 +125,12 @@ pub(crate) fn gather(
     if missing.is_empty() {
         return Ok(arguments);
     }
-    let told = missing.iter().map(|one| format!("\n  {}", line(one)));
+    let lines = missing.iter().map(|one| format!("\n  {}", line(one)));
     let plural = if missing.len() == 1 { "" } else { "s" };
-    wrong(format!("missing required argument{plural}:{}", told.collect::<String>()))
+    wrong(format!("missing required argument{plural}:{}", lines.collect::<String>()))
 }
 
-/// Puts what the words say over what is there.
+/// Merges the words into the arguments.
 pub(crate) fn add(
     schema: Schema<'_>,
     words: &[String],
@@ -144,7 +144,7 @@ pub(crate) fn add(
         let given = if raw {
             let value = serde_json::from_str(typed).map_err(|error| {
                 UsedWrongly(format!(
-                    "{key}:= takes JSON, which {typed:?} is not: {error}; for text write {key}=…"
+                    "{key}:= expects JSON, but {typed:?} is not valid: {error}; for text use {key}=…"
                 ))
             })?;
             Given::Raw(value)
@@ -158,29 +158,29 @@ pub(crate) fn add(
     }
     for entry in entries {
         let key = entry.path.join(".");
-        let value = settle(&entry).map_err(|told| UsedWrongly(format!("{key} {told}")))?;
+        let value = settle(&entry).map_err(|problem| UsedWrongly(format!("{key} {problem}")))?;
         put(arguments, &entry.path, value).map_err(|()| {
             UsedWrongly(format!(
-                "{key} is given, and so is what it lies in or holds: give one of them"
+                "{key} conflicts with another argument that contains it or is part of it: give one of them"
             ))
         })?;
     }
     Ok(())
 }
 
-/// The one value that a key was given.
+/// Returns the value of a key.
 fn settle(entry: &Entry<'_>) -> Result<Value, String> {
     if let [Given::Raw(value)] = entry.given.as_slice() {
         return Ok(value.clone());
     }
     let texts = entry.given.iter().map(|given| match given {
         Given::Text(text) => Ok(text.clone()),
-        Given::Raw(_) => Err("is given more than once, and := says all of it".to_owned()),
+        Given::Raw(_) => Err("is given more than once, but := sets the whole value".to_owned()),
     });
     typing::values(entry.schema, &texts.collect::<Result<Vec<_>, _>>()?)
 }
 
-/// The key of a word, whether its value is raw, and the value.
+/// Splits a word into its key, whether its value is raw, and the value.
 fn split<'w>(schema: Schema<'_>, word: &'w str) -> Outcome<(String, bool, &'w str)> {
     let known = schema.properties();
     let is_known = |key: &str| known.iter().any(|one| one.name == key);
@@ -198,7 +198,7 @@ fn split<'w>(schema: Schema<'_>, word: &'w str) -> Outcome<(String, bool, &'w st
         ([only], _) => only.name,
         ([], [only]) => only.name,
         _ => {
-            return wrong(format!("{word:?} has no key: write key=value; {}", list(&known)));
+            return wrong(format!("{word:?} has no key: use key=value; {}", list(&known)));
         }
     };
     Ok((only.to_owned(), false, word))
@@ -210,14 +210,14 @@ fn looks_like_key(key: &str) -> bool {
         && letters.all(|c| c.is_alphanumeric() || "_-.$".contains(c))
 }
 
-/// Where a key leads: the names on the way, and the schema there.
+/// Resolves a key to the path of names and the schema there.
 fn find<'s>(schema: Schema<'s>, key: &str) -> Outcome<(Vec<String>, Schema<'s>)> {
     let mut path = Vec::new();
     let mut at = schema;
     let mut rest = key;
     while path.len() < DEEPEST {
         let known = at.properties();
-        // A name may have dots of its own, so that the longest one that is known wins.
+        // A name may contain dots, so the longest known one wins.
         let whole = known.iter().filter(|one| {
             rest == one.name
                 || rest.strip_prefix(one.name).is_some_and(|after| after.starts_with('.'))
@@ -236,27 +236,27 @@ fn find<'s>(schema: Schema<'s>, key: &str) -> Outcome<(Vec<String>, Schema<'s>)>
         let Some(after) = after else { return Ok((path, other)) };
         (at, rest) = (other, after);
     }
-    wrong(format!("{key} reaches deeper than {DEEPEST} objects: write JSON"))
+    wrong(format!("{key} is nested deeper than {DEEPEST} objects: use JSON"))
 }
 
 fn unknown<T>(path: &[String], key: &str, known: &[Property<'_>]) -> Outcome<T> {
     let near = nearest(key, known.iter().map(|one| one.name));
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
     let place = if path.is_empty() { String::new() } else { format!(" in {}", path.join(".")) };
-    wrong(format!("there is no argument {key}{place}{near}; {}", list(known)))
+    wrong(format!("unknown argument {key}{place}{near}; {}", list(known)))
 }
 
 fn list(known: &[Property<'_>]) -> String {
     if known.is_empty() {
-        return "it takes none".into();
+        return "no arguments are accepted".into();
     }
     let all = known.iter().take(LISTED).map(|one| format!("\n  {}", line(one)));
     let more = known.len().saturating_sub(LISTED);
     let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
-    format!("it takes:{}{more}", all.collect::<String>())
+    format!("accepted:{}{more}", all.collect::<String>())
 }
 
-/// An argument in one line.
+/// Describes an argument in one line.
 fn line(one: &Property<'_>) -> String {
     let accepted = one.schema.accepted();
     let accepted = if accepted.is_empty() { accepted } else { format!(": {accepted}") };
@@ -264,11 +264,11 @@ fn line(one: &Property<'_>) -> String {
     format!("{} ({}{required}){accepted}", one.name, one.schema.kind_words())
 }
 
-/// Puts a value in its place, through objects that are made on the way.
+/// Sets a value at a path, creating objects as needed.
 fn put(object: &mut Map<String, Value>, path: &[String], value: Value) -> Result<(), ()> {
     let Some((first, rest)) = path.split_first() else { return Err(()) };
     if rest.is_empty() {
-        // What a field was put into can't be replaced whole.
+        // An object with a field set can't be replaced as a whole.
         let replaced = object.insert(first.clone(), value);
         return if replaced.is_some_and(|old| old.is_object()) { Err(()) } else { Ok(()) };
     }

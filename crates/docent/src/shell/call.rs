@@ -1,4 +1,4 @@
-//! `docent call`: one tool, once.
+//! `docent call`: calls one tool.
 
 use super::{
     Desk,
@@ -13,7 +13,7 @@ use crate::analyze::UsedWrongly;
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
 
-/// Tools that an error lists.
+/// Maximum number of tools that an error lists.
 const LISTED: usize = 40;
 
 /// Calls the tool with the words that name no server.
@@ -29,7 +29,7 @@ pub(crate) async fn run(
     let known = find(&flags.tool, &tools).cloned().or_else(|| peer.unlisted(&flags.tool));
     let arguments = match known {
         Some(tool) => read(&tool, desk, given, words)?,
-        // A server may have tools that it does not list: what needs no schema can be sent.
+        // A server may have unlisted tools: arguments that need no schema can be sent.
         None if given.is_some() && words.is_empty() => {
             Sources::new(&desk.console, &desk.folder).object(given.unwrap_or_default())?
         }
@@ -52,28 +52,28 @@ fn read(
     let sources = Sources::new(&desk.console, &desk.folder);
     let schema = Schema::of(tools::input_schema(tool));
     let Some(given) = given else { return arguments::gather(schema, words, &sources) };
-    // Whoever writes JSON has said all: the server checks it.
+    // JSON arguments are complete: the server checks them.
     let mut object = sources.object(given)?;
     arguments::add(schema, words, &sources, &mut object)?;
     Ok(object)
 }
 
-/// The tool of that name.
+/// Finds the tool of that name.
 pub(crate) fn find<'t>(name: &str, tools: &'t [Value]) -> Option<&'t Value> {
     tools.iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(name))
 }
 
-/// A server where the tool belongs: says how the words would do.
+/// Returns the error for a server name given in place of the tool.
 fn server_first(flags: &CallFlags) -> UsedWrongly {
     let server = &flags.tool;
     let tool = flags.words.iter().find(|word| !word.contains('='));
     let tool = tool.map_or("TOOL", String::as_str);
     UsedWrongly(format!(
-        "{server} is a server, and the tool comes first: docent call {tool} -s {server}"
+        "{server} is a server; put the tool first: docent call {tool} -s {server}"
     ))
 }
 
-/// A tool that is not there, with what is; `servers` where one of them may have been meant.
+/// Returns the error for an unknown tool, with the known ones; `servers` if a server may have been meant.
 pub(crate) fn unknown(name: &str, tools: &[Value], servers: &[String]) -> UsedWrongly {
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
     let near = nearest(name, names.iter().copied().chain(servers.iter().map(String::as_str)));
@@ -81,14 +81,14 @@ pub(crate) fn unknown(name: &str, tools: &[Value], servers: &[String]) -> UsedWr
     let more = names.len().saturating_sub(LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let listed: Vec<&str> = names.iter().take(LISTED).copied().collect();
-    let mut told = match listed.as_slice() {
-        [] => format!("there is no tool {name}: the server has none{near}"),
-        listed => format!("there is no tool {name}{near} (there: {}{more})", listed.join(", ")),
+    let mut message = match listed.as_slice() {
+        [] => format!("unknown tool {name}: the server has no tools{near}"),
+        listed => format!("unknown tool {name}{near} (available: {}{more})", listed.join(", ")),
     };
     if !servers.is_empty() {
-        told = format!("{told}, and no server (there: {})", servers.join(", "));
+        message = format!("{message}, and not a server (configured: {})", servers.join(", "));
     }
-    UsedWrongly(docent_screen::one_line(&told).into_owned())
+    UsedWrongly(docent_screen::one_line(&message).into_owned())
 }
 
 fn show(result: &Value, desk: &Desk, flags: &CallFlags) -> anyhow::Result<ExitCode> {
@@ -99,19 +99,19 @@ fn show(result: &Value, desk: &Desk, flags: &CallFlags) -> anyhow::Result<ExitCo
     if failed && !flags.prints_json() {
         let texts: Vec<&str> =
             blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect();
-        let told = match (texts.is_empty(), structured) {
+        let message = match (texts.is_empty(), structured) {
             (true, Some(structured)) => format!("{structured:#}"),
-            (true, None) => format!("{} failed and does not say why", flags.tool),
+            (true, None) => format!("{} failed without giving a reason", flags.tool),
             (false, _) => texts.join("\n"),
         };
-        desk.console.tell(told.trim_end());
+        desk.console.tell(message.trim_end());
         return Ok(ExitCode::from(1));
     }
     let bytes = Bytes::of(flags.save.as_deref(), &desk.folder, &desk.console);
     let mut showing = Showing::new(&desk.console, bytes, &flags.tool);
     if flags.prints_json() {
         print_json(&desk.console, result)?;
-        // The document holds the bytes; they are saved besides only where that is asked for.
+        // The JSON contains the bytes; they are saved as well only on request.
         let with_bytes = |block: &&Value| {
             block.get("data").is_some() || block.pointer("/resource/blob").is_some()
         };
@@ -126,7 +126,7 @@ fn show(result: &Value, desk: &Desk, flags: &CallFlags) -> anyhow::Result<ExitCo
     if let Some(structured) = structured.filter(|_| !showing.has_text) {
         print_json(&desk.console, structured)?;
     } else if blocks.is_empty() && structured.is_none() {
-        // Servers of old, and those that are not quite right, answer with something else.
+        // Older servers, and some incorrect ones, return other fields.
         let known = ["content", "isError", "_meta", "resultType"];
         let is_odd = result
             .as_object()

@@ -1,5 +1,5 @@
-//! Owns what the shell client writes and reads: standard output, standard error, standard input, and the bar that shows
-//! how far a call is. Tests hand it memory in place of a terminal.
+//! Owns the shell client's input and output: standard output, standard error, standard input, and the progress bar of
+//! a call. Tests use buffers instead of a terminal.
 
 use super::peer::Note;
 use anyhow::Context as _;
@@ -13,29 +13,29 @@ use std::{
     time::Duration,
 };
 
-/// Bytes that standard input or a file may hand over as one argument.
+/// Maximum size of an argument from standard input or a file, in bytes.
 pub(crate) const MOST_INPUT: u64 = 64 << 20;
-/// Bytes of one typed line.
+/// Maximum size of a typed line, in bytes.
 const MOST_TYPED: u64 = 64 << 10;
-/// The width of a page that nobody looks at.
+/// The width of output that does not go to a terminal.
 const WIDTH: usize = 100;
 
-/// What there is of a terminal.
+/// Which streams are a terminal, and how it displays text.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "the three streams are independent of each other"
 )]
 pub(crate) struct Terminal {
-    /// Whether a person types.
+    /// Whether standard input is a terminal.
     pub(crate) stdin: bool,
-    /// Whether a person reads the output.
+    /// Whether standard output is a terminal.
     pub(crate) stdout: bool,
-    /// Whether a person reads the messages.
+    /// Whether standard error is a terminal.
     pub(crate) stderr: bool,
-    /// Whether colours are wanted.
+    /// Whether to use colors.
     pub(crate) colours: bool,
-    /// Columns.
+    /// The width in columns.
     pub(crate) width: usize,
 }
 
@@ -56,7 +56,7 @@ impl Terminal {
 
 /// Standard output, error and input.
 pub(crate) struct Console {
-    /// What there is of a terminal.
+    /// Which streams are a terminal, and how it displays text.
     pub(crate) terminal: Terminal,
     /// Whether log lines of the server are shown.
     pub(crate) verbose: bool,
@@ -66,7 +66,7 @@ pub(crate) struct Console {
     bar: Mutex<Option<ProgressBar>>,
 }
 
-/// A lock that another thread's panic does not take away.
+/// Locks a mutex, even if another thread panicked while it was locked.
 fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -79,7 +79,7 @@ impl Console {
         Self::on(terminal, Box::new(io::stdout()), Box::new(io::stderr()), input).verbose(verbose)
     }
 
-    /// A console on any streams.
+    /// A console on the given streams.
     pub(crate) fn on(
         terminal: Terminal,
         out: Box<dyn Write + Send>,
@@ -90,17 +90,17 @@ impl Console {
         Self { terminal, verbose: false, out, err, input, bar: Mutex::new(None) }
     }
 
-    /// The same, with or without log lines.
+    /// Sets whether log lines are shown.
     pub(crate) fn verbose(self, verbose: bool) -> Self {
         Self { verbose, ..self }
     }
 
-    /// Writes to standard output as it is.
+    /// Writes text to standard output unchanged.
     pub(crate) fn print(&self, text: &str) -> anyhow::Result<()> {
         self.print_bytes(text.as_bytes())
     }
 
-    /// The same, for what may be no text.
+    /// Writes bytes to standard output unchanged.
     pub(crate) fn print_bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
         let bar = held(&self.bar).clone();
         let write = || {
@@ -108,27 +108,27 @@ impl Console {
             out.write_all(bytes).and_then(|()| out.flush())
         };
         match bar.map_or_else(write, |bar| bar.suspend(write)) {
-            // The reader has seen enough, as `head` has.
+            // The reader closed the pipe, as `head` does.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            other => other.context("can't write to standard output"),
+            other => other.context("cannot write to standard output"),
         }
     }
 
-    /// A server's text for standard output: on a terminal, nothing in it acts on the terminal.
+    /// Escapes a server's text for standard output, so that it can't act on a terminal.
     pub(crate) fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.terminal.stdout { visible(text) } else { Cow::Borrowed(text) }
     }
 
-    /// Writes a line to standard error. Whatever a server put into it can't act on the terminal.
+    /// Writes a line to standard error, escaped so that a server's text can't act on the terminal.
     pub(crate) fn tell(&self, text: &str) {
         let bar = held(&self.bar).clone();
         let text = visible(text);
-        // Where even that can't be written, nobody reads.
+        // If even standard error fails, there is nothing left to do.
         let write = || writeln!(held(&self.err), "{text}").unwrap_or_default();
         bar.map_or_else(write, |bar| bar.suspend(write));
     }
 
-    /// Shows what a server says while it works.
+    /// Shows a server's progress or log message.
     pub(crate) fn note(&self, note: Note) {
         match note {
             Note::Progress { done, total, message } => {
@@ -154,7 +154,7 @@ impl Console {
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });
-        // Shares are told as often as counts: a thousandth is fine enough for both.
+        // Servers report fractions as often as counts: a thousandth is precise enough for both.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -172,19 +172,19 @@ impl Console {
         bar.set_message(one_line(message).into_owned());
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(crate) fn finish(&self) {
         if let Some(bar) = held(&self.bar).take() {
             bar.finish_and_clear();
         }
     }
 
-    /// Whether a person can be asked something.
+    /// Whether the user can be asked questions.
     pub(crate) fn is_interactive(&self) -> bool {
         self.terminal.stdin && self.terminal.stderr
     }
 
-    /// Shows a prompt on standard error and reads a line; none where the input has ended.
+    /// Shows a prompt on standard error and reads a line; `None` at the end of input.
     pub(crate) fn ask(&self, prompt: &str) -> Option<String> {
         let bar = held(&self.bar).clone();
         let read = || {
@@ -200,13 +200,13 @@ impl Console {
         bar.map_or_else(read, |bar| bar.suspend(read))
     }
 
-    /// All of standard input.
+    /// Reads all of standard input.
     pub(crate) fn read_input(&self) -> io::Result<Vec<u8>> {
         read_bounded(&mut **held(&self.input))
     }
 }
 
-/// The data of a log line for people: the sentence first, where the data has one, and the other fields after it.
+/// Formats the data of a log message: its message first, if it has one, then the other fields.
 fn log_line(data: Value) -> String {
     match data {
         Value::String(text) => text,
@@ -223,13 +223,13 @@ fn log_line(data: Value) -> String {
     }
 }
 
-/// Reads to the end, and refuses what is too much for one argument.
+/// Reads to the end, and fails if the input is too large for one argument.
 pub(crate) fn read_bounded(reader: &mut (impl io::Read + ?Sized)) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(MOST_INPUT + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_INPUT {
-        let told = format!("it holds more than {} MB", MOST_INPUT >> 20);
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, told));
+        let message = format!("larger than {} MB", MOST_INPUT >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(bytes)
 }

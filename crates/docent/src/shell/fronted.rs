@@ -1,8 +1,8 @@
-//! A configured server, asked as docent's clients ask it: under its pins and its own settings, the policy and the record
-//! of calls.
+//! Connects to a configured server through docent's own session, as docent's clients do: with its definition pins, its
+//! settings, the policy and the audit log.
 //!
-//! The command line has said which server is meant, so that its tools and prompts have the names that it gives them, or
-//! those that the configuration gives them. The names that docent's clients use do as well.
+//! The command line has selected the server, so its tools and prompts have the server's own names, or those from the
+//! configuration. The names that docent's clients use work as well.
 
 use super::{
     Configured,
@@ -19,7 +19,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
-/// A server behind docent's own session.
+/// A connection to one downstream server through docent's session.
 pub(super) struct Fronted {
     local: Local,
     server: Arc<Downstream>,
@@ -27,7 +27,7 @@ pub(super) struct Fronted {
     _hub: Arc<Hub>,
 }
 
-/// A hub without the tools that find others: the one server has been named.
+/// A hub without its discovery tools: the one server is known.
 struct Alone(Arc<Hub>);
 
 impl Provider for Alone {
@@ -45,7 +45,7 @@ impl Provider for Alone {
 }
 
 impl Fronted {
-    /// Reaches the server and opens a session in front of it. Nothing else that docent serves is made.
+    /// Connects to the server and opens a docent session for it alone.
     pub(super) async fn open(
         target: &Target,
         configured: &Configured,
@@ -59,11 +59,11 @@ impl Fronted {
             docent_hub::Settings { exposure: Exposure::Direct, ..config.hub.settings.clone() };
         let hub = Hub::new(settings, Arc::new(dial), servers::memory(config));
         hub.configure(vec![spec]);
-        let server = hub.server(&name).context("the server has just been configured")?;
-        server.reach().await.map_err(|why| anyhow!("{name} can't be asked: {why}"))?;
+        let server = hub.server(&name).context("the server was just configured")?;
+        server.reach().await.map_err(|why| anyhow!("cannot connect to {name}: {why}"))?;
         let setup = configured.setup(vec![Arc::new(Alone(Arc::clone(&hub)))])?;
         let local = Local::open(setup, Some(questions)).await?;
-        // What can be asked is what docent's session answers.
+        // The capabilities are those of docent's session.
         let capabilities = local.server().capabilities.clone();
         let card = server.opened().as_ref().map(remote::card).unwrap_or_default();
         let card = ServerCard { capabilities, ..card };
@@ -78,8 +78,8 @@ impl Fronted {
         }
     }
 
-    /// What a person calls it: as its server does, unless the configuration has another name for it, or for something
-    /// else of the same name.
+    /// Returns the name shown to the user: the server's own, unless the configuration renames it or something else to
+    /// the same name.
     fn short<'a>(&self, one: &'a Named, all: &[Named]) -> &'a str {
         let renamed = self.server.spec().rename.contains_key(&one.own);
         let taken = all.iter().any(|other| other.public == one.own);
@@ -103,7 +103,7 @@ impl Fronted {
         }
         let asked = self.local.request(method, params, on_note).await;
         let mut result = asked.map_err(|error| {
-            // Nobody typed what stands before the address.
+            // The prefix of the address was not typed by the user.
             let message = error.message.replace(&self.server.address(""), "");
             RpcError { message, ..error }
         })?;
@@ -122,7 +122,7 @@ impl Fronted {
     }
 }
 
-/// The name that docent's clients use for what a person calls so.
+/// Returns the public name for a name that the user typed.
 fn public<'a>(asked: &str, all: &'a [Named]) -> Option<&'a str> {
     let by_public = all.iter().find(|one| one.public == asked);
     let found = by_public.or_else(|| all.iter().find(|one| one.own == asked));

@@ -1,4 +1,4 @@
-//! docent itself, with the servers that it fronts, asked in this process.
+//! Connects to docent itself, with its downstream servers, in this process.
 
 use super::{
     peer::{Answering, Exposed, Note, Peer, ServerCard},
@@ -11,7 +11,7 @@ use docent_tool::Provider as _;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// docent's own session.
+/// A session with docent in this process.
 pub(super) struct Itself {
     local: Local,
     hub: Arc<Hub>,
@@ -54,7 +54,7 @@ impl Peer for Itself {
         let (mut direct, mut discover) = (0, 0);
         for (provider, tool) in self.local.definitions() {
             let cost = estimate_tokens(&tool.to_string());
-            // The four tools stand in the place of all the servers'.
+            // The four tools replace those of all servers.
             direct += if provider == self.hub.key() { 0 } else { cost };
             let of_a_server = servers.iter().any(|server| server.name() == provider);
             discover += if of_a_server { 0 } else { cost };

@@ -1,4 +1,4 @@
-//! Lays lists and tables out for a terminal or a file. Whatever comes from a server is made visible on the way.
+//! Lays out lists and tables for a terminal or a file. Escapes all text that comes from a server.
 
 use super::{
     console::Terminal,
@@ -8,25 +8,25 @@ use super::{
 use docent_screen::{one_line, visible};
 use std::fmt::Write as _;
 
-/// Columns between two cells.
+/// Number of columns between two cells.
 const GAP: usize = 2;
-/// A longer cell does not widen its column.
+/// Maximum width of a column; longer cells run over.
 const WIDEST_CELL: usize = 32;
-/// Choices that are named in a line of arguments.
+/// Maximum number of choices shown in a line of arguments.
 const CHOICES: usize = 6;
 
 /// One entry of a list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Row {
-    /// What it is called.
+    /// The name.
     pub(crate) name: String,
-    /// What it is for.
+    /// The description.
     pub(crate) about: String,
-    /// What else there is to know, for a line of its own.
+    /// Further notes, shown on a line of their own.
     pub(crate) notes: String,
 }
 
-/// Bold, where colours are wanted.
+/// Returns the text in bold if colors are enabled.
 pub(crate) fn bold(text: &str, terminal: &Terminal) -> String {
     if terminal.colours { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
 }
@@ -35,7 +35,7 @@ fn dim(text: &str, terminal: &Terminal) -> String {
     if terminal.colours { format!("\u{1b}[2m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
-/// At a terminal, as much as a line holds.
+/// Truncates the text to the width of a terminal.
 fn cut(text: &str, terminal: &Terminal, taken: usize) -> String {
     let width = terminal.width.saturating_sub(taken).max(20);
     if terminal.stdout {
@@ -45,14 +45,14 @@ fn cut(text: &str, terminal: &Terminal, taken: usize) -> String {
     }
 }
 
-/// The first sentence, or the first line, whichever is shorter.
+/// Returns the first sentence or the first line, whichever is shorter.
 pub(crate) fn first_sentence(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     let sentence = line.find(". ").and_then(|at| line.get(..=at)).unwrap_or(line);
     one_line(sentence).into_owned()
 }
 
-/// A list, two lines an entry.
+/// Formats a list with up to two lines per entry.
 pub(crate) fn rows(all: &[Row], terminal: &Terminal) -> String {
     let mut text = String::new();
     for row in all {
@@ -70,7 +70,7 @@ pub(crate) fn rows(all: &[Row], terminal: &Terminal) -> String {
     text
 }
 
-/// The arguments of a schema in one line, required ones with a star.
+/// Formats the arguments of a schema in one line, with a star for required ones.
 pub(crate) fn arguments(schema: Schema<'_>, typed: bool) -> String {
     let one = |property: &Property<'_>| {
         let star = if property.required { "*" } else { "" };
@@ -88,7 +88,7 @@ fn short_kind(schema: Schema<'_>) -> String {
     choices.into_iter().map(plain).collect::<Vec<_>>().join("|")
 }
 
-/// A table whose last column runs on; a first row in bold is its head.
+/// Formats a table with an unbounded last column and an optional bold header row.
 pub(crate) fn table(lines: &[Vec<String>], terminal: &Terminal) -> String {
     let lines: Vec<Vec<String>> = lines
         .iter()
@@ -120,12 +120,12 @@ pub(crate) fn table(lines: &[Vec<String>], terminal: &Terminal) -> String {
     text
 }
 
-/// What a server is called in a message.
+/// Returns the name of a server for messages.
 pub(crate) fn server_name(card: &ServerCard) -> String {
     if card.name.is_empty() { "the server".into() } else { one_line(&card.name).into_owned() }
 }
 
-/// A text of several lines, each moved in.
+/// Indents each line of a text.
 pub(crate) fn moved_in(text: &str) -> String {
     visible(text.trim_end())
         .lines()

@@ -1,25 +1,25 @@
-//! What the shell client knows of a server: it is asked, it answers, and it says things meanwhile.
+//! The shell client's view of a server: requests, responses, and notifications in between.
 //!
-//! How it is reached is not known here.
+//! Does not know how the server is reached.
 
 use super::questions::Questions;
 use anyhow::bail;
 use serde_json::{Map, Value, json};
 use std::{collections::HashSet, fmt, future::Future, pin::Pin};
 
-/// Pages that are followed before a list counts as endless.
+/// Maximum number of pages before a list counts as endless.
 const PAGES: usize = 1000;
-/// Entries of one list that are kept.
+/// Maximum number of entries of one list.
 const ENTRIES: usize = 100_000;
-/// Times that a server may ask something before it answers one request.
+/// How often a server may ask for input before it answers a request.
 const ROUNDS: usize = 16;
 
-/// What a request ends with.
+/// The pending result of a request.
 pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = Result<Value, RpcError>> + Send + 'a>>;
 
 /// An open connection to a server.
 pub(crate) trait Peer: Send + Sync {
-    /// Asks, and gives the `result` of the answer. What the server says before that goes to `on_note`.
+    /// Sends a request and returns the `result` of its response. Earlier notifications go to `on_note`.
     fn request<'a>(
         &'a self,
         method: &'a str,
@@ -27,26 +27,26 @@ pub(crate) trait Peer: Send + Sync {
         on_note: &'a (dyn Fn(Note) + Send + Sync),
     ) -> Answering<'a>;
 
-    /// What the server said about itself.
+    /// Returns what the server reported about itself.
     fn server(&self) -> &ServerCard;
 
-    /// A tool that is in no list and can be called all the same, where that is known.
+    /// Returns the definition of a tool that is not listed but can be called, if known.
     fn unlisted(&self, _name: &str) -> Option<Value> {
         None
     }
 
-    /// What lists cost by what they show of other servers, where there are any.
+    /// Returns the cost of the lists per exposure mode, if there are other servers.
     fn exposed(&self) -> Option<Exposed> {
         None
     }
 }
 
-/// What docent's lists cost a model's context, in tokens.
+/// The cost of docent's lists in a model's context, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exposed {
     /// With every tool of every server.
     pub(crate) direct: usize,
-    /// With four tools in the place of those.
+    /// With four discovery tools instead.
     pub(crate) discover: usize,
     /// Which of the two is configured, or `auto`.
     pub(crate) set: &'static str,
@@ -54,23 +54,23 @@ pub(crate) struct Exposed {
     pub(crate) now: &'static str,
 }
 
-/// What a server says about itself.
+/// What a server reports about itself in `initialize`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerCard {
-    /// Its name.
+    /// The server's name.
     pub(crate) name: String,
-    /// Its version.
+    /// The server's version.
     pub(crate) version: String,
-    /// The revision of the protocol that is spoken with it.
+    /// The protocol revision of the session.
     pub(crate) protocol: String,
-    /// What it tells a model to do with it.
+    /// The server's instructions for models.
     pub(crate) instructions: Option<String>,
-    /// What it can do, as written.
+    /// The server's capabilities, as sent.
     pub(crate) capabilities: Value,
 }
 
 impl ServerCard {
-    /// The card that the result of `initialize` is.
+    /// Parses the result of `initialize`.
     pub(crate) fn of(result: &Value) -> Self {
         let text = |pointer: &str| {
             result.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
@@ -85,25 +85,25 @@ impl ServerCard {
     }
 }
 
-/// What a server says while it works.
+/// A notification during a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Note {
-    /// How far it is.
+    /// The progress of the request.
     Progress {
-        /// What is done.
+        /// The amount done.
         done: f64,
-        /// What there is to do.
+        /// The total amount.
         total: Option<f64>,
-        /// In words.
+        /// A description.
         message: Option<String>,
     },
-    /// A line for its log.
+    /// A log message.
     Log {
-        /// How bad it is.
+        /// The severity.
         level: String,
-        /// Which part of the server says so.
+        /// The part of the server that logged it.
         logger: Option<String>,
-        /// What it says.
+        /// The logged data.
         data: Value,
     },
     /// Any other notification, whole.
@@ -111,7 +111,7 @@ pub(crate) enum Note {
 }
 
 impl Note {
-    /// The note that a notification is.
+    /// Parses a notification.
     pub(crate) fn of(message: Value) -> Self {
         let method = message.get("method").and_then(Value::as_str).unwrap_or_default();
         let params = message.get("params").unwrap_or(&Value::Null);
@@ -133,29 +133,29 @@ impl Note {
     }
 }
 
-/// A protocol error: the server did not do what it was asked.
+/// A JSON-RPC error response.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RpcError {
-    /// Its number.
+    /// The error code.
     pub(crate) code: i64,
-    /// What the server says of it.
+    /// The server's message.
     pub(crate) message: String,
-    /// More of the same, for programs.
+    /// Additional data.
     pub(crate) data: Option<Value>,
 }
 
 impl RpcError {
-    /// The error that an `error` member is.
+    /// Parses an `error` member.
     pub(crate) fn of(error: &Value) -> Self {
-        let told = error.get("message").and_then(Value::as_str);
+        let message = error.get("message").and_then(Value::as_str);
         Self {
             code: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
-            message: told.unwrap_or("it does not say why").to_owned(),
+            message: message.unwrap_or("no error message").to_owned(),
             data: error.get("data").cloned(),
         }
     }
 
-    /// As it is on the wire.
+    /// Converts the error to its wire format.
     pub(crate) fn json(&self) -> Value {
         let mut all = json!({"code": self.code, "message": self.message});
         if let Some(data) = &self.data {
@@ -164,7 +164,7 @@ impl RpcError {
         all
     }
 
-    /// Why, where the data says so.
+    /// Returns the reason from the data, if there is one.
     pub(crate) fn reason(&self) -> Option<String> {
         let data = self.data.as_ref()?;
         if let Some(text) = data.as_str() {
@@ -178,22 +178,22 @@ impl RpcError {
         })
     }
 
-    /// What can be done about it.
+    /// Returns advice for the user.
     pub(crate) fn advice(&self) -> &'static str {
         match self.code {
             -32700 | -32600 => {
-                "The server does not take this for MCP: check that it is an MCP server."
+                "The server rejected the message: check that it is an MCP server."
             }
             -32601 => {
-                "The server does not have that: `docent tools`, `docent resources` and `docent prompts` list what it has."
+                "Not found on the server: `docent tools`, `docent resources` and `docent prompts` list what is available."
             }
             -32602 => {
-                "Check the name and the arguments: `docent tools NAME` tells what a tool takes, `docent resources` what can be read."
+                "Check the name and the arguments: `docent tools NAME` shows a tool's arguments, `docent resources` lists resources."
             }
-            -32603 => "The server failed inside: try again, with -v for its log lines.",
-            -32002 | -32003 => "`docent resources` lists what can be read.",
-            -32022..=-32020 => "The server speaks another revision: bring it or docent up to date.",
-            _ => "The server says why; -v shows its log lines.",
+            -32603 => "Internal error in the server: try again with -v to see its log.",
+            -32002 | -32003 => "`docent resources` lists the available resources.",
+            -32022..=-32020 => "The server uses another protocol revision: update it or docent.",
+            _ => "Use -v to see the server's log.",
         }
     }
 
@@ -207,14 +207,14 @@ impl fmt::Display for RpcError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reason = self.reason().filter(|reason| *reason != self.message);
         let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-        let told = format!("{}{reason} ({})", self.message, self.code);
-        write!(f, "{}", docent_screen::visible(&told))
+        let text = format!("{}{reason} ({})", self.message, self.code);
+        write!(f, "{}", docent_screen::visible(&text))
     }
 }
 
 impl std::error::Error for RpcError {}
 
-/// Asks, and answers what the server needs to know first (`input_required`).
+/// Sends a request, and answers the server's input requests first (`input_required`).
 pub(crate) async fn ask(
     peer: &dyn Peer,
     questions: &Questions,
@@ -243,10 +243,10 @@ pub(crate) async fn ask(
             }
         }
     }
-    bail!("the server asked {ROUNDS} times and did not answer: it may be at fault")
+    bail!("the server asked for input {ROUNDS} times without answering; it may be faulty")
 }
 
-/// A whole list, page by page. A server that has no such method has an empty list.
+/// Fetches a whole list, page by page. Empty if the server lacks the method.
 pub(crate) async fn list(peer: &dyn Peer, method: &str, key: &str) -> anyhow::Result<Vec<Value>> {
     let mut all = Vec::new();
     let mut seen = HashSet::new();
@@ -264,10 +264,10 @@ pub(crate) async fn list(peer: &dyn Peer, method: &str, key: &str) -> anyhow::Re
         let Some(next) = next.filter(|next| !next.is_empty()) else { return Ok(all) };
         if all.len() > ENTRIES || !seen.insert(next.to_owned()) {
             bail!(
-                "{method} goes round in circles: the server gives a page twice, or has no last one"
+                "endless pagination in {method}: the server repeats a page, or never returns the last one"
             );
         }
         params = json!({"cursor": next});
     }
-    bail!("{method} has no end: {PAGES} pages were read; the server may be at fault")
+    bail!("endless pagination in {method}: stopped after {PAGES} pages; the server may be faulty")
 }

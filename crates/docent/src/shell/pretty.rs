@@ -1,8 +1,8 @@
-//! Lays JSON text out over lines without reading its values: a number keeps every digit that the server wrote.
+//! Pretty-prints JSON text without parsing its values: a number keeps every digit that the server wrote.
 
 use serde::de::IgnoredAny;
 
-/// The text with each member on a line of its own; none where it is no JSON object or array.
+/// Puts each member on a line of its own; `None` if the text is not a JSON object or array.
 pub(crate) fn pretty(text: &str) -> Option<String> {
     let text = text.trim();
     if !text.starts_with(['{', '[']) || serde_json::from_str::<IgnoredAny>(text).is_err() {
@@ -26,7 +26,7 @@ pub(crate) fn pretty(text: &str) -> Option<String> {
             '{' | '[' => {
                 out.push(c);
                 while letters.next_if(char::is_ascii_whitespace).is_some() {}
-                // What is empty stays on its line.
+                // Empty objects and arrays stay on one line.
                 if let Some(end) = letters.next_if(|c| matches!(c, '}' | ']')) {
                     out.push(end);
                 } else {

@@ -1,4 +1,4 @@
-//! `docent prompts`: what a server can say to a model, and one of it with its arguments filled in.
+//! `docent prompts`: lists prompts, or renders one with its arguments.
 
 use super::{
     Desk,
@@ -13,7 +13,7 @@ use crate::analyze::UsedWrongly;
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
 
-/// Lists, or renders what the first word names.
+/// Lists prompts, or renders the one that the first word names.
 pub(crate) async fn run(
     peer: &dyn Peer,
     desk: &Desk,
@@ -42,7 +42,7 @@ pub(crate) async fn run(
     render(name, &result, desk, flags)
 }
 
-/// The arguments of a prompt as a tool has them: all of them are text.
+/// Converts the arguments of a prompt to a schema, in which all are text.
 fn schema(prompt: &Value) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -61,9 +61,9 @@ fn unknown(name: &str, prompts: &[Value]) -> UsedWrongly {
     let names: Vec<&str> = prompts.iter().filter_map(|one| one.get("name")?.as_str()).collect();
     let near = nearest(name, names.iter().copied());
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-    let there = if names.is_empty() { "the server has none".into() } else { names.join(", ") };
-    let told = format!("there is no prompt {name}{near} (there: {there})");
-    UsedWrongly(docent_screen::one_line(&told).into_owned())
+    let known = if names.is_empty() { "none".into() } else { names.join(", ") };
+    let message = format!("unknown prompt {name}{near} (available: {known})");
+    UsedWrongly(docent_screen::one_line(&message).into_owned())
 }
 
 fn list(
@@ -101,7 +101,7 @@ fn render(
     let mut showing = Showing::new(&desk.console, bytes, name);
     let messages = result.get("messages").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     for message in messages {
-        // Who speaks matters only where more than one message does.
+        // The role matters only if there is more than one message.
         if messages.len() > 1 {
             let role = message.get("role").and_then(Value::as_str).unwrap_or("user");
             desk.console.print(&format!("[{}]\n", docent_screen::one_line(role)))?;

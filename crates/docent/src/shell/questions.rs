@@ -1,6 +1,6 @@
-//! Answers what a server asks of its client: a form or an address for the person, a model's words, the roots.
+//! Answers a server's requests to its client: elicitation by form or URL, sampling, roots.
 //!
-//! A person is asked only at a terminal. Without one every question is declined, and said to be.
+//! The user is asked only at a terminal. Without one, every elicitation is declined with a message.
 
 use super::{
     console::Console,
@@ -12,29 +12,29 @@ use serde_json::{Map, Value, json};
 use std::{path::PathBuf, sync::Arc};
 use url::Url;
 
-/// Fields of a form that are asked for.
+/// Maximum number of fields in a form.
 const MOST_FIELDS: usize = 100;
-/// What JSON-RPC calls a method that is not there.
+/// The JSON-RPC code of an unknown method.
 const UNKNOWN_METHOD: i64 = -32601;
-/// What the protocol's own examples answer a request with that the user turned down.
+/// The code that the protocol's examples use for a request that the user rejected.
 const TURNED_DOWN: i64 = -1;
 
-/// Who answers.
+/// Answers a server's requests.
 pub(crate) struct Questions {
     console: Arc<Console>,
     roots: Vec<PathBuf>,
 }
 
-/// What a person gave for a field.
+/// The user's input for a field.
 enum Field {
     Value(Value),
-    /// It is left out.
+    /// The field is left out.
     Nothing,
     /// The input has ended.
     Ended,
 }
 
-/// How a person ended a form.
+/// How the user ended a form.
 enum Ending {
     Send,
     Again,
@@ -43,12 +43,12 @@ enum Ending {
 }
 
 impl Questions {
-    /// Asks at `console`; the server may know of `roots`.
+    /// Asks at `console`; `roots` are reported to the server.
     pub(crate) fn new(console: Arc<Console>, roots: Vec<PathBuf>) -> Self {
         Self { console, roots }
     }
 
-    /// What is told to a server that it may ask for. Sampling is not: there is no model here.
+    /// Returns the client capabilities. Sampling is not among them: there is no model here.
     pub(crate) fn capabilities(&self) -> Value {
         let mut all = json!({"roots": {}});
         if self.console.is_interactive() {
@@ -57,18 +57,18 @@ impl Questions {
         all
     }
 
-    /// Answers one request of a server. May wait for a person.
+    /// Answers one request of a server. May wait for the user.
     pub(crate) fn answer(&self, method: &str, params: &Value) -> Result<Value, RpcError> {
         match method {
             "ping" => Ok(json!({})),
             "roots/list" => Ok(self.roots()),
             "elicitation/create" => Ok(self.elicit(params)),
             "sampling/createMessage" => {
-                let told = "the shell client of docent has no model to ask";
+                let reason = "docent's shell client has no model";
                 self.console.tell(&format!(
-                    "The server asked for a model's words, and was told that {told}."
+                    "The server requested sampling; rejected, because {reason}."
                 ));
-                Err(RpcError { code: TURNED_DOWN, message: told.into(), data: None })
+                Err(RpcError { code: TURNED_DOWN, message: reason.into(), data: None })
             }
             _ => Err(RpcError {
                 code: UNKNOWN_METHOD,
@@ -91,7 +91,7 @@ impl Questions {
         let message = params.get("message").and_then(Value::as_str).unwrap_or_default();
         if !self.console.is_interactive() {
             self.console.tell(&format!(
-                "The server asked: {message}\nDeclined, as there is no terminal to ask at."
+                "The server asked: {message}\nDeclined: not a terminal."
             ));
             return json!({"action": "decline"});
         }
@@ -102,19 +102,19 @@ impl Questions {
         }
     }
 
-    /// An address that the person opens: what is done there is not seen here.
+    /// Asks the user to open an address. What happens there is not visible to docent.
     fn visit(&self, params: &Value) -> Value {
         let address = params.get("url").and_then(Value::as_str).unwrap_or_default();
         let parsed = Url::parse(address).ok();
         let web = parsed.filter(|url| matches!(url.scheme(), "http" | "https"));
         let Some(url) = web else {
             self.console
-                .tell(&format!("It names {address:?}, which is no address of the web. Declined."));
+                .tell(&format!("{address:?} is not a web address. Declined."));
             return json!({"action": "decline"});
         };
         let host = url.host_str().unwrap_or_default();
-        // The parsed form: what looks like another host in the text as written does not look so here.
-        self.console.tell(&format!("Open this address, which is at {host}:\n  {url}"));
+        // The parsed form: a URL that looks like another host as written does not do so here.
+        self.console.tell(&format!("Open this address at {host}:\n  {url}"));
         let prompt = "Type y once it is open, d to decline, c to cancel: ";
         let action = loop {
             match self.console.ask(prompt).as_deref().map(str::trim) {
@@ -140,7 +140,7 @@ impl Questions {
                 }
             }
             if !fields.is_empty() {
-                self.console.tell(&format!("This is sent: {:#}", Value::Object(answers.clone())));
+                self.console.tell(&format!("To be sent: {:#}", Value::Object(answers.clone())));
             }
             match self.ending() {
                 Ending::Send => return json!({"action": "accept", "content": answers}),
@@ -165,7 +165,7 @@ impl Questions {
         }
     }
 
-    /// Asks for one field until what is typed fits.
+    /// Asks for one field until the input is valid.
     fn field(&self, field: &Property<'_>, before: Option<&Value>) -> Field {
         let Property { name, schema, required } = *field;
         let fallback = before.or_else(|| schema.get("default")).cloned();
@@ -198,7 +198,7 @@ impl Questions {
             }
             match read(schema, &choices, &typed) {
                 Ok(value) => return Field::Value(value),
-                Err(told) => self.console.tell(&format!("{name} {told}")),
+                Err(problem) => self.console.tell(&format!("{name} {problem}")),
             }
         }
     }
@@ -215,7 +215,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The values that a field, or each member of it, may have, with their titles.
+/// Returns the values that a field, or each of its members, may have, with their titles.
 fn choices(schema: Schema<'_>) -> Vec<(Value, String)> {
     let of = if is_many(schema) { schema.members().unwrap_or(schema) } else { schema };
     let names = of.items("enumNames");
@@ -233,7 +233,7 @@ fn choices(schema: Schema<'_>) -> Vec<(Value, String)> {
 }
 
 fn read(schema: Schema<'_>, choices: &[(Value, String)], typed: &str) -> Result<Value, String> {
-    // A person types what they read: the title does as well as the value.
+    // Users type what they read: accept the title as well as the value.
     let by_title = |typed: &str| {
         let named = |(_, title): &&(Value, String)| title.trim().eq_ignore_ascii_case(typed.trim());
         choices.iter().find(named).map(|(value, _)| value.clone())

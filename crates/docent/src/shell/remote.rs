@@ -1,4 +1,4 @@
-//! A connection to a server that nobody has configured, for the time of one command.
+//! Connects to a server that is not configured, for the duration of one command.
 
 use super::{
     args::Target,
@@ -23,28 +23,28 @@ use std::{
 };
 use tokio::sync::mpsc;
 
-/// How long a server may take to come up.
+/// How long a server may take to start.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Notes that wait to be shown.
+/// Size of the queue of notifications to show.
 const NOTES: usize = 256;
 
-/// A program or an address that was named on the command line.
+/// A connection to a program or an address from the command line.
 pub(super) struct Remote {
     peer: Arc<docent_hub::Peer>,
     card: ServerCard,
     ear: Arc<Ear>,
-    /// A program ends with whatever started it.
+    /// Kept because a program ends when this is dropped.
     _dial: Dial,
 }
 
-/// The server that is meant, as the hub has it.
+/// Returns the hub's spec of a target.
 pub(crate) fn spec(target: &Target, config: &Config) -> anyhow::Result<Spec> {
     let text = |word: &std::ffi::OsString| word.to_string_lossy().into_owned();
     Ok(match target {
-        Target::Docent => bail!("docent is asked in this process"),
+        Target::Docent => bail!("docent itself runs in this process"),
         Target::Server(name) => {
             let Some(entry) = config.servers.iter().find(|entry| entry.server.name == *name) else {
-                bail!(UsedWrongly(format!("there is no server {name:?}")));
+                bail!(UsedWrongly(format!("unknown server {name:?}")));
             };
             if entry.of_a_project {
                 bail!("{}", config.untrusted_server(name));
@@ -87,17 +87,17 @@ impl Remote {
             let last = stderr.last(5);
             let words =
                 if last.is_empty() { String::new() } else { format!("\n{}", last.join("\n")) };
-            anyhow!("{} can't be asked: {why}{words}", super::label(target))
+            anyhow!("cannot connect to {}: {why}{words}", super::label(target))
         };
         match tokio::time::timeout(PATIENCE, opening).await {
             Ok(Ok((peer, opened))) => Ok(Self { peer, card: card(&opened), ear, _dial: dial }),
             Ok(Err(error)) => Err(failed(error.to_string())),
-            Err(_) => Err(failed(format!("it did not come up within {} s", PATIENCE.as_secs()))),
+            Err(_) => Err(failed(format!("it did not start within {} s", PATIENCE.as_secs()))),
         }
     }
 }
 
-/// What a server says about itself.
+/// Returns what a server reports about itself.
 pub(super) fn card(opened: &Opened) -> ServerCard {
     let text =
         |name: &str| opened.info.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -126,7 +126,7 @@ impl Peer for Remote {
             *self.ear.notes.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender.clone());
             let progress = move |step: docent_tool::Progress| {
                 let message = Some(step.message).filter(|text| !text.is_empty());
-                // A terminal that is too slow sees fewer steps.
+                // A slow terminal shows fewer notifications.
                 drop(sender.try_send(Note::Progress {
                     done: step.done,
                     total: step.total,
@@ -161,7 +161,7 @@ impl Peer for Remote {
     }
 }
 
-/// What the server says by itself.
+/// Handles the server's own requests and notifications.
 struct Ear {
     questions: Arc<Questions>,
     peer: OnceLock<Weak<docent_hub::Peer>>,
@@ -173,7 +173,7 @@ impl Hears for Ear {
         let Some(peer) = self.peer.get().and_then(Weak::upgrade) else { return };
         let (questions, method) = (Arc::clone(&self.questions), method.to_owned());
         tokio::spawn(async move {
-            // A person may take a while to answer.
+            // The user may take a while to answer.
             let asked = tokio::task::spawn_blocking(move || questions.answer(&method, &params));
             let answer = match asked.await {
                 Ok(answer) => answer,

@@ -1,4 +1,4 @@
-//! `docent resources`: what there is to read, and one of it.
+//! `docent resources`: lists resources, or reads one.
 
 use super::{
     Desk,
@@ -11,7 +11,7 @@ use crate::analyze::UsedWrongly;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
-/// Lists, or reads what the only word names.
+/// Lists resources, or reads the one that the only word names.
 pub(crate) async fn run(
     peer: &dyn Peer,
     desk: &Desk,
@@ -21,7 +21,7 @@ pub(crate) async fn run(
     match words {
         [] => list(peer, desk, flags).await,
         [uri] => read(peer, desk, flags, uri).await,
-        _ => Err(UsedWrongly("one resource is read at a time: give one address".into()).into()),
+        _ => Err(UsedWrongly("read one resource at a time: give one URI".into()).into()),
     }
 }
 
@@ -44,7 +44,7 @@ async fn list(peer: &dyn Peer, desk: &Desk, flags: &ResourcesFlags) -> anyhow::R
         if !resources.is_empty() {
             text.push('\n');
         }
-        text.push_str("Templates, to be read with their fields filled in:\n");
+        text.push_str("Templates (fill in the fields to read):\n");
         text.push_str(&layout::rows(&rows(&templates, "uriTemplate"), terminal));
     }
     desk.console.print(&text)?;
@@ -77,7 +77,7 @@ async fn read(
         Bytes::Told => Bytes::Printed,
         other => other,
     };
-    // The last part of the address is the nearest thing to a file's name.
+    // The last part of the URI serves as the file name.
     let name = uri.trim_end_matches('/').rsplit('/').next().unwrap_or(uri);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let mut showing = Showing::new(&desk.console, bytes, stem);

@@ -1,4 +1,4 @@
-//! Shows what a server answers with: text as it is, JSON laid out at a terminal, bytes as files, links as a list.
+//! Shows results: text as it is, JSON pretty-printed at a terminal, bytes as files, links as a list.
 
 use super::{
     console::Console,
@@ -8,19 +8,19 @@ use super::{
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// What is done with bytes that a person can't read.
+/// What to do with binary contents.
 #[derive(Debug, Clone)]
 pub(crate) enum Bytes {
-    /// Files in this folder.
+    /// Save them as files in this folder.
     Saved(PathBuf),
-    /// Standard output, as they are.
+    /// Write them to standard output.
     Printed,
-    /// Nothing: what there is is told.
+    /// Only report them.
     Told,
 }
 
 impl Bytes {
-    /// `--save` wins; at a terminal the working directory gets them.
+    /// `--save` takes precedence; at a terminal, files go to the working directory.
     pub(crate) fn of(save: Option<&Path>, folder: &Path, console: &Console) -> Self {
         match save {
             Some(save) => Self::Saved(folder.join(save)),
@@ -30,11 +30,11 @@ impl Bytes {
     }
 }
 
-/// Shows one answer, block by block.
+/// Shows one result, block by block.
 pub(crate) struct Showing<'a> {
     console: &'a Console,
     bytes: Bytes,
-    /// What files are called after.
+    /// The base name of saved files.
     name: String,
     count: usize,
     /// Whether text was shown.
@@ -44,7 +44,7 @@ pub(crate) struct Showing<'a> {
 }
 
 impl<'a> Showing<'a> {
-    /// Files are called after `name`.
+    /// Creates a view that names files after `name`.
     pub(crate) fn new(console: &'a Console, bytes: Bytes, name: &str) -> Self {
         let name = file_stem(name);
         Self { console, bytes, name, count: 0, has_text: false, lost: false }
@@ -61,7 +61,7 @@ impl<'a> Showing<'a> {
             }
             Some("resource") => self.contents(block.get("resource").unwrap_or(&Value::Null)),
             Some("resource_link") => self.link(block),
-            // What is not known is shown as it came.
+            // Unknown blocks are shown as JSON.
             _ => self.text(&block.to_string()),
         }
     }
@@ -88,25 +88,25 @@ impl<'a> Showing<'a> {
     fn link(&mut self, link: &Value) -> anyhow::Result<()> {
         self.has_text = true;
         let text = |key: &str| link.get(key).and_then(Value::as_str);
-        let mut told = text("uri").unwrap_or("a resource without an address").to_owned();
+        let mut line = text("uri").unwrap_or("a resource without a URI").to_owned();
         for more in [text("title").or(text("name")), text("description"), media(link)] {
-            told.extend(more.map(|more| format!("  {more}")));
+            line.extend(more.map(|more| format!("  {more}")));
         }
-        self.console.print(&format!("{}\n", docent_screen::one_line(&told)))
+        self.console.print(&format!("{}\n", docent_screen::one_line(&line)))
     }
 
     fn blob(&mut self, data: &str, media: &str) -> anyhow::Result<()> {
         self.count += 1;
-        let kind = if media.is_empty() { "bytes of no stated type" } else { media };
+        let kind = if media.is_empty() { "bytes of unknown type" } else { media };
         let Some(bytes) = decoded(data) else {
             self.lost = true;
-            self.console.tell(&format!("{kind}: is no base64, so that it can't be shown"));
+            self.console.tell(&format!("{kind}: invalid base64, cannot be shown"));
             return Ok(());
         };
         match &self.bytes {
             Bytes::Printed => self.console.print_bytes(&bytes)?,
             Bytes::Told => self.console.tell(&format!(
-                "{kind}, {} bytes: not saved; give --save DIR, or --json for all of the answer",
+                "{kind}, {} bytes: not saved; use --save DIR, or --json for the whole result",
                 bytes.len()
             )),
             Bytes::Saved(folder) => {
@@ -122,7 +122,7 @@ impl<'a> Showing<'a> {
                     Err(error) => {
                         self.lost = true;
                         self.console.tell(&format!(
-                            "{kind}: can't be saved in {}: {error}",
+                            "{kind}: cannot save to {}: {error}",
                             folder.display()
                         ));
                     }
@@ -133,7 +133,7 @@ impl<'a> Showing<'a> {
     }
 }
 
-/// The media type, in the spelling of old servers as well.
+/// Returns the media type, also in the spelling of older servers.
 fn media(block: &Value) -> Option<&str> {
     block.get("mimeType").or_else(|| block.get("mime_type"))?.as_str()
 }

@@ -1,4 +1,4 @@
-//! Owns the files that pictures, sounds and other bytes of an answer become. Nothing is ever overwritten.
+//! Saves images, audio and other binary contents of a result to files. Never overwrites a file.
 
 use base64::{
     Engine as _, alphabet,
@@ -10,15 +10,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Names that are tried before it is given up.
+/// Maximum number of file names to try.
 const TRIES: usize = 10_000;
-/// Letters of a file's name that come from outside.
+/// Maximum length of a file stem taken from a server.
 const LONGEST: usize = 80;
 
 const LENIENT: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 
-/// The bytes behind base64, in either alphabet, with or without padding and line ends.
+/// Decodes base64 in either alphabet, with or without padding and line breaks.
 pub(crate) fn decoded(text: &str) -> Option<Vec<u8>> {
     let text: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
     let standard = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
@@ -26,7 +26,7 @@ pub(crate) fn decoded(text: &str) -> Option<Vec<u8>> {
     standard.decode(&text).or_else(|_| url_safe.decode(&text)).ok()
 }
 
-/// The end of the name of a file of this media type.
+/// Returns the file extension of a media type.
 pub(crate) fn extension(media: &str) -> &'static str {
     let plain = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match plain.as_str() {
@@ -61,7 +61,7 @@ pub(crate) fn extension(media: &str) -> &'static str {
     }
 }
 
-/// A name that is no path, whatever it comes from.
+/// Turns untrusted text into a file name without path separators.
 pub(crate) fn file_stem(from: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '-' };
     let stem: String = from.chars().map(plain).take(LONGEST).collect();
@@ -69,14 +69,14 @@ pub(crate) fn file_stem(from: &str) -> String {
     if stem.is_empty() { "answer".into() } else { stem.to_owned() }
 }
 
-/// Writes a new file, under another name where there is one already. `name` is what it is called without a dot.
+/// Writes a new file, under another name if it exists already. `name` is the stem without a dot.
 pub(crate) fn save(folder: &Path, name: &str, ending: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     let own = Folder::resolve(folder);
     own.make(Access::Shared)?;
     for n in 1..=TRIES {
         let again = if n == 1 { String::new() } else { format!("-{n}") };
         let file_name = format!("{name}{again}.{ending}");
-        // A link that lies there is not followed either.
+        // An existing link is not followed either.
         match own.create(&file_name, Access::Shared) {
             Ok(mut file) => {
                 file.write_all(bytes)?;
@@ -86,7 +86,7 @@ pub(crate) fn save(folder: &Path, name: &str, ending: &str, bytes: &[u8]) -> io:
             Err(error) => return Err(error),
         }
     }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, "every name for it is taken"))
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free file name"))
 }
 
 #[cfg(test)]

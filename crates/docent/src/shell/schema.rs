@@ -1,21 +1,21 @@
-//! Reads JSON Schemas as servers write them: references followed, unions spread, properties gathered.
+//! Reads JSON Schemas as servers write them: follows references, expands unions, collects properties.
 //!
-//! Nothing is validated here. Schemas come from outside, so that every walk has a bound.
+//! Validates nothing. Schemas are untrusted, so every walk is bounded.
 
 use serde_json::{Map, Value};
 
-/// References and unions inside each other that are followed.
+/// Maximum depth of references and unions.
 const DEEPEST: usize = 16;
-/// Branches of one union that are looked at.
+/// Maximum number of branches of one union.
 const WIDEST: usize = 64;
-/// Parts of one object's schema that are looked at.
+/// Maximum number of parts of one object's schema.
 const MOST_PARTS: usize = 256;
-/// Properties of one object.
+/// Maximum number of properties of one object.
 const MOST_PROPERTIES: usize = 2000;
-/// A longer name has no near one: it is nobody's misspelling.
+/// Maximum length of a name to suggest a correction for.
 const LONGEST_NAME: usize = 200;
 
-/// A schema inside a document that holds its definitions.
+/// A schema inside the document that contains its definitions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Schema<'a> {
     root: &'a Value,
@@ -27,19 +27,19 @@ pub(crate) struct Schema<'a> {
 pub(crate) enum Kind {
     /// Text.
     String,
-    /// Any number.
+    /// A number.
     Number,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// True or false.
     Boolean,
     /// Null.
     Null,
-    /// A list.
+    /// An array.
     Array,
-    /// Names and values.
+    /// An object.
     Object,
-    /// The schema does not say.
+    /// Not specified by the schema.
     Any,
 }
 
@@ -57,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// The word for it.
+    /// Returns the name of the type.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::String => "string",
@@ -71,13 +71,13 @@ impl Kind {
         }
     }
 
-    /// Whether it has no parts.
+    /// Whether it is neither an array nor an object.
     pub(crate) fn is_scalar(self) -> bool {
         !matches!(self, Self::Array | Self::Object | Self::Any)
     }
 }
 
-/// A schema without unions: what one kind of value must look like.
+/// A schema without unions, for one type of value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Branch<'a> {
     /// The schema.
@@ -86,19 +86,19 @@ pub(crate) struct Branch<'a> {
     pub(crate) kind: Kind,
 }
 
-/// A named part of an object.
+/// A property of an object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Property<'a> {
-    /// Its key.
+    /// The key.
     pub(crate) name: &'a str,
-    /// What it must look like.
+    /// The schema of the value.
     pub(crate) schema: Schema<'a>,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub(crate) required: bool,
 }
 
 impl<'a> Schema<'a> {
-    /// A whole document.
+    /// The schema of a whole document.
     pub(crate) fn of(root: &'a Value) -> Self {
         Self { root, node: root }.resolved()
     }
@@ -107,7 +107,7 @@ impl<'a> Schema<'a> {
         Self { root: self.root, node }.resolved()
     }
 
-    /// The schema behind its references, where they lead somewhere.
+    /// Follows references to the schema they refer to, if it exists.
     fn resolved(mut self) -> Self {
         for _ in 0..DEEPEST {
             let Some(reference) = self.node.get("$ref").and_then(Value::as_str) else { break };
@@ -118,22 +118,22 @@ impl<'a> Schema<'a> {
         self
     }
 
-    /// What stands under a keyword.
+    /// Returns the value of a keyword.
     pub(crate) fn get(self, keyword: &str) -> Option<&'a Value> {
         self.node.get(keyword)
     }
 
-    /// The text under a keyword.
+    /// Returns the text of a keyword.
     pub(crate) fn text(self, keyword: &str) -> Option<&'a str> {
         self.get(keyword)?.as_str()
     }
 
-    /// The list under a keyword; empty where there is none.
+    /// Returns the list of a keyword; empty if there is none.
     pub(crate) fn items(self, keyword: &str) -> &'a [Value] {
         self.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// What a value may be, in the order written.
+    /// Returns the alternatives for a value, in the order written.
     pub(crate) fn branches(self) -> Vec<Branch<'a>> {
         let mut all = Vec::new();
         self.spread(DEEPEST, &mut all);
@@ -152,7 +152,7 @@ impl<'a> Schema<'a> {
             }
             return;
         }
-        // `allOf` with one member is how a description is put beside a reference.
+        // `allOf` with one member is a common way to add a description to a reference.
         if let [one] = self.items("allOf")
             && depth > 0
             && self.get("type").is_none()
@@ -171,7 +171,7 @@ impl<'a> Schema<'a> {
         all.extend(kinds.into_iter().map(|kind| Branch { schema: self, kind }));
     }
 
-    /// The properties of an object, those of its `allOf` and of the objects of a union included.
+    /// Returns the properties of an object, including those of its `allOf` and of the objects of a union.
     pub(crate) fn properties(self) -> Vec<Property<'a>> {
         let mut all: Vec<Property<'a>> = Vec::new();
         self.gather(true, &mut { MOST_PARTS }, &mut all);
@@ -194,7 +194,7 @@ impl<'a> Schema<'a> {
         let parts = [("allOf", certain), ("anyOf", false), ("oneOf", false)];
         for (part, certain) in parts {
             for one in self.items(part) {
-                // A schema may lead back to itself, as often as it has branches.
+                // A schema may refer back to itself in each of its branches.
                 let Some(fewer) = left.checked_sub(1) else { return };
                 *left = fewer;
                 self.at(one).gather(certain, left, all);
@@ -202,7 +202,7 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// What keys without a name of their own must look like: none where they are not foreseen.
+    /// Returns the schema of additional properties; `None` if they are not allowed.
     pub(crate) fn other_keys(self) -> Option<Schema<'a>> {
         const ANYTHING: &Value = &Value::Bool(true);
         match self.get("additionalProperties") {
@@ -216,12 +216,12 @@ impl<'a> Schema<'a> {
         }
     }
 
-    /// What the members of an array must look like.
+    /// Returns the schema of an array's items.
     pub(crate) fn members(self) -> Option<Schema<'a>> {
         self.get("items").map(|node| self.at(node))
     }
 
-    /// The values that it names, one by one.
+    /// Returns the values of `enum` or `const`.
     pub(crate) fn choices(self) -> Vec<&'a Value> {
         let named = self.items("enum");
         if !named.is_empty() {
@@ -230,12 +230,12 @@ impl<'a> Schema<'a> {
         self.get("const").into_iter().collect()
     }
 
-    /// The choices of every branch.
+    /// Returns the choices of every branch.
     pub(crate) fn all_choices(self) -> Vec<&'a Value> {
         self.branches().iter().flat_map(|branch| branch.schema.choices()).collect()
     }
 
-    /// Its type in words: `string`, `array of integer`, `string or null`.
+    /// Describes the type: `string`, `array of integer`, `string or null`.
     pub(crate) fn kind_words(self) -> String {
         let mut words: Vec<String> = Vec::new();
         for branch in self.branches() {
@@ -249,7 +249,7 @@ impl<'a> Schema<'a> {
                         format!("array of {}", inner.join(" or "))
                     }
                 }
-                // A constant says more than its type.
+                // A constant is more specific than its type.
                 (Kind::Any, _) if !branch.schema.choices().is_empty() => continue,
                 (kind, _) => kind.word().to_owned(),
             };
@@ -260,7 +260,7 @@ impl<'a> Schema<'a> {
         if words.is_empty() { "choice".into() } else { words.join(" or ") }
     }
 
-    /// The values or bounds that it names, in words.
+    /// Describes the accepted values or bounds.
     pub(crate) fn accepted(self) -> String {
         let choices = self.all_choices();
         if !choices.is_empty() {
@@ -286,16 +286,16 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// A value as it is typed: text without quotes.
+/// Formats a value as typed: text without quotes.
 pub(crate) fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The word of a list that is most like another one.
+/// Returns the most similar word of a list.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |known: &&str| strsim::damerau_levenshtein(known, word);
     let known = known.into_iter().filter(|known| known.len() <= LONGEST_NAME);
     let near = known.min_by_key(distance).filter(|_| word.len() <= LONGEST_NAME)?;
-    // Beyond that it is another word, not another spelling.
+    // Beyond that distance it is another word, not a misspelling.
     (distance(&near) <= near.chars().count().max(word.chars().count()).div_ceil(2)).then_some(near)
 }

@@ -1,4 +1,4 @@
-//! `docent tools`: what there is to call, what it takes, and what it costs.
+//! `docent tools`: lists tools with their arguments and token costs.
 
 use super::{
     args::ToolsFlags,
@@ -12,22 +12,22 @@ use docent_hub::estimate_tokens;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
-/// How tokens are counted, for people.
-const COUNTED: &str = "Estimated over each definition as compact JSON, as a client gets it; within 7 % of OpenAI's o200k_base where that was checked.";
-/// Objects inside each other that a table of arguments shows.
+/// How tokens are counted.
+const COUNTED: &str = "Estimated from each definition as compact JSON, as sent to clients; within 7 % of OpenAI's o200k_base in our checks.";
+/// Maximum depth of objects in a table of arguments.
 const DEEPEST: usize = 4;
-/// Rows of one table.
+/// Maximum number of rows in a table.
 const MOST_ROWS: usize = 300;
 
 /// The tools of one server.
 pub(crate) struct Listed {
-    /// What the user calls the server.
+    /// The server's name for the user.
     pub(crate) label: String,
-    /// What the server says about itself.
+    /// What the server reports about itself.
     pub(crate) card: ServerCard,
-    /// The definitions, as they came.
+    /// The definitions, as sent.
     pub(crate) tools: Vec<Value>,
-    /// What lists cost by what they show of other servers.
+    /// The cost of the lists per exposure mode.
     pub(crate) exposed: Option<Exposed>,
 }
 
@@ -68,7 +68,7 @@ fn name(tool: &Value) -> &str {
     tool.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The schema of the arguments, in the spelling of old servers as well.
+/// Returns the schema of the arguments, also in the spelling of older servers.
 pub(crate) fn input_schema(tool: &Value) -> &Value {
     tool.get("inputSchema").or_else(|| tool.get("input_schema")).unwrap_or(&Value::Null)
 }
@@ -103,7 +103,7 @@ fn row(tool: &Value) -> Row {
     Row { name: name(tool).into(), about: about.into(), notes }
 }
 
-/// What the definition says of its effects; what it does not say is not guessed.
+/// Describes the annotations of a definition; missing ones are not guessed.
 fn hints(tool: &Value) -> Vec<&'static str> {
     let hint = |key: &str| tool.pointer(&format!("/annotations/{key}")).and_then(Value::as_bool);
     let words = [
@@ -115,7 +115,7 @@ fn hints(tool: &Value) -> Vec<&'static str> {
     let reads_only = hint("readOnlyHint") == Some(true);
     let mut all = Vec::new();
     for (key, yes, no) in words {
-        // The protocol gives these two a meaning only where something is changed.
+        // The protocol defines these two only for tools that change something.
         if reads_only && matches!(key, "destructiveHint" | "idempotentHint") {
             continue;
         }
@@ -132,7 +132,7 @@ fn cost(tool: &Value) -> usize {
     estimate_tokens(&tool.to_string())
 }
 
-/// What most clients show of a definition to a model.
+/// Returns the cost of the part of a definition that most clients show to a model.
 fn essential_cost(tool: &Value) -> usize {
     let keys = ["name", "description", "inputSchema", "input_schema"];
     let kept = keys.iter().filter_map(|key| Some(((*key).to_owned(), tool.get(*key)?.clone())));
@@ -146,7 +146,7 @@ fn costs(server: &Listed, console: &Console) -> String {
     let sum: usize = all.iter().map(|(cost, _)| cost).sum();
     let mut lines: Vec<Vec<String>> =
         all.iter().map(|(cost, tool)| vec![format!("{cost:>7}"), name(tool).to_owned()]).collect();
-    lines.push(vec![format!("{sum:>7}"), "together".into()]);
+    lines.push(vec![format!("{sum:>7}"), "total".into()]);
     layout::table(&lines, &console.terminal)
 }
 
@@ -161,13 +161,13 @@ fn sums(servers: &[Listed]) -> String {
     }
     let _ok = writeln!(
         text,
-        "{essential} of them for names, descriptions and arguments alone, which is what most clients show a model."
+        "{essential} of them for names, descriptions and arguments, which is what most clients show a model."
     );
     for Exposed { direct, discover, set, now } in servers.iter().filter_map(|one| one.exposed) {
         let chosen = if set == now { String::new() } else { format!(", which picks {now}") };
         let _ok = writeln!(
             text,
-            "direct {direct}, discover {discover}: all tools of other servers in docent's own list, or four that find them. hub.exposure is {set}{chosen}."
+            "direct {direct}, discover {discover}: all tools of other servers in docent's list, or four that find them. hub.exposure is {set}{chosen}."
         );
     }
     text + COUNTED + "\n"
@@ -201,7 +201,7 @@ fn as_json(servers: &[Listed], with_tokens: bool) -> Value {
     json!({"servers": all.collect::<Map<_, _>>()})
 }
 
-/// Tells all about one tool of the server that `named` names on a command line.
+/// Describes one tool in detail. `named` selects its server on a command line.
 pub(crate) fn describe(
     tool: &Value,
     named: &str,
@@ -255,7 +255,7 @@ pub(crate) fn describe(
     console.print(&page)
 }
 
-/// A row for each field, and for the fields of what it holds.
+/// Adds a row for each field, and for the fields inside it.
 fn fields(schema: Schema<'_>, prefix: &str, depth: usize, lines: &mut Vec<Vec<String>>) {
     for Property { name, schema, required } in schema.properties() {
         if lines.len() >= MOST_ROWS {
@@ -278,7 +278,7 @@ fn fields(schema: Schema<'_>, prefix: &str, depth: usize, lines: &mut Vec<Vec<St
     }
 }
 
-/// A command line that calls the tool, with values that the schema names where it names any.
+/// Returns a command line that calls the tool, with example values from the schema if it has any.
 fn example(tool: &Value, named: &str) -> String {
     let required =
         Schema::of(input_schema(tool)).properties().into_iter().filter(|one| one.required);
@@ -305,7 +305,7 @@ fn word(one: &Property<'_>) -> String {
     }
 }
 
-/// For a shell.
+/// Quotes text for a shell.
 pub(crate) fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:,@%+".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

@@ -1,19 +1,19 @@
-//! Turns what a person typed into the value that a schema asks for.
+//! Converts typed text to the value that a schema expects.
 
 use super::schema::{Branch, Kind, Schema, nearest, plain};
 use serde_json::{Number, Value};
 
-/// Choices that an error lists.
+/// Maximum number of choices that an error lists.
 const LISTED: usize = 20;
 
-/// The value that one typed text is. `Err` says what would fit.
+/// Converts one typed text. `Err` describes what is expected.
 pub(crate) fn value(schema: Schema<'_>, text: &str) -> Result<Value, String> {
     let branches = schema.branches();
     let fitting = branches.iter().find_map(|branch| of_branch(branch, text));
     fitting.ok_or_else(|| misfit(schema, text))
 }
 
-/// The value that a key is which was typed several times.
+/// Converts the texts of a key that was given several times.
 pub(crate) fn values(schema: Schema<'_>, texts: &[String]) -> Result<Value, String> {
     if let [text] = texts {
         return value(schema, text);
@@ -22,7 +22,7 @@ pub(crate) fn values(schema: Schema<'_>, texts: &[String]) -> Result<Value, Stri
     let Some(array) = array else {
         let count = texts.len();
         return Err(format!(
-            "is given {count} times and takes one value; a word without `=` is one"
+            "is given {count} times but takes one value (a word without `=` counts as one)"
         ));
     };
     let member = |text: &String| match array.schema.members() {
@@ -53,19 +53,19 @@ fn number(text: &str) -> Option<Number> {
     serde_json::from_str(text.trim().trim_start_matches('+')).ok()
 }
 
-/// A whole number; 5.0 is one.
+/// Parses an integer; 5.0 is one.
 fn integer(text: &str) -> Option<Number> {
     let number = number(text)?;
     if !number.is_f64() {
         return Some(number);
     }
     let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
-    // What a float does not hold exactly is not passed on as if it were.
+    // A number that a float can't represent exactly is rejected.
     #[expect(clippy::cast_possible_truncation, reason = "bounded just before")]
     (float.abs() < 9_007_199_254_740_992.0).then(|| Number::from(float as i64))
 }
 
-/// JSON, or scalars with commas between them.
+/// Parses JSON or comma-separated scalars.
 fn array(schema: Schema<'_>, text: &str) -> Option<Value> {
     if text.trim_start().starts_with('[')
         && let Some(array) = serde_json::from_str(text).ok().filter(Value::is_array)
@@ -79,7 +79,7 @@ fn array(schema: Schema<'_>, text: &str) -> Option<Value> {
         }
         return text.split(',').map(|part| value(members, part).ok()).collect();
     }
-    // One member of an array of objects may stand without its brackets.
+    // A single member of an array of objects may omit the brackets.
     let one = serde_json::from_str(text).ok().filter(Value::is_object)?;
     Some(Value::Array(vec![one]))
 }
@@ -98,17 +98,17 @@ fn misfit(schema: Schema<'_>, text: &str) -> String {
             Some(Kind::Boolean) => ": write true or false",
             _ => "",
         };
-        return format!("takes {}, which {shown:?} is not{hint}", article(&schema.kind_words()));
+        return format!("expects {}, got {shown:?}{hint}", article(&schema.kind_words()));
     }
     let near = nearest(text, choices.iter().map(String::as_str));
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
     let more = choices.len().saturating_sub(LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let all: Vec<&str> = choices.iter().take(LISTED).map(String::as_str).collect();
-    format!("takes one of {}{more}; {shown:?} is not{near}", all.join(", "))
+    format!("expects one of {}{more}; got {shown:?}{near}", all.join(", "))
 }
 
-/// `a string`, `an integer`.
+/// Adds the article: `a string`, `an integer`.
 pub(crate) fn article(words: &str) -> String {
     let article = if words.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
     if words == "null" { words.to_owned() } else { format!("{article} {words}") }
@@ -138,7 +138,7 @@ mod tests {
         check(&json!({"type": "integer"}), &["5.0"], Ok("5"));
         check(&json!({"type": "integer"}), &["18446744073709551615"], Ok("18446744073709551615"));
         check(&json!({"type": "integer"}), &["1e30"], Err("an integer"));
-        check(&json!({"type": "integer"}), &["5.5"], Err("takes an integer, which \"5.5\" is not"));
+        check(&json!({"type": "integer"}), &["5.5"], Err("expects an integer, got \"5.5\""));
         check(&json!({"type": "number"}), &["1e3"], Ok("1000.0"));
         check(&json!({"type": "number"}), &["+2.5"], Ok("2.5"));
         check(&json!({"type": "number"}), &["NaN"], Err("a number"));
@@ -146,7 +146,7 @@ mod tests {
         check(&json!({"type": "boolean"}), &["true"], Ok("true"));
         check(&json!({"type": "boolean"}), &["yes"], Err("write true or false"));
         check(&json!({"type": "null"}), &["null"], Ok("null"));
-        check(&json!({"type": "null"}), &["x"], Err("takes null"));
+        check(&json!({"type": "null"}), &["x"], Err("expects null"));
         check(&json!({}), &["5"], Ok("5"));
         check(&json!({}), &["five"], Ok("\"five\""));
         check(&json!({"type": "string"}), &["a", "b"], Err("given 2 times"));
@@ -160,14 +160,14 @@ mod tests {
         check(
             &colours,
             &["12345678901"],
-            Err("takes one of red, green, blue; \"12345678901\" is not"),
+            Err("expects one of red, green, blue; got \"12345678901\""),
         );
         check(&json!({"enum": [1, "2", null]}), &["1"], Ok("1"));
         check(&json!({"enum": [1, "2", null]}), &["2"], Ok("\"2\""));
         check(&json!({"enum": [1, "2", null]}), &["null"], Ok("null"));
         let titled = json!({"oneOf": [{"const": "r", "title": "Red"}, {"const": "g"}]});
         check(&titled, &["g"], Ok("\"g\""));
-        check(&titled, &["b"], Err("takes one of r, g"));
+        check(&titled, &["b"], Err("expects one of r, g"));
         let many: Vec<String> = (0..30).map(|n| format!("choice{n}")).collect();
         check(&json!({"enum": many}), &["x"], Err("choice19 and 10 more"));
     }

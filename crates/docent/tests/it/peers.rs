@@ -59,7 +59,7 @@ fn a_configured_server_is_asked_under_its_settings_and_the_policy() {
     for tool in ["parse", "parse_files"] {
         place.run(&["call", tool, "files=a.py", "me"]).ends(0).prints("\"totalFiles\":1");
     }
-    place.run(&["call", "analyze_repository", ".", "me"]).ends(2).says("there is no tool");
+    place.run(&["call", "analyze_repository", ".", "me"]).ends(2).says("unknown tool");
     place
         .run(&["call", "analyze_repository", "--json", "{\"path\": \".\"}", "-s", "me"])
         .ends(1)
@@ -175,11 +175,11 @@ fn what_can_t_be_asked_says_why() {
     place
         .run(&["call", "clock", "now", "zone=utc"])
         .ends(2)
-        .says("clock is a server, and the tool comes first: docent call now -s clock");
+        .says("clock is a server; put the tool first: docent call now -s clock");
     place.run(&["tools", "clok"]).ends(2).says("did you mean clock?");
-    place.run(&["tools", "clock"]).ends(1).says("clock can't be asked: ").says("no-such-clock");
+    place.run(&["tools", "clock"]).ends(1).says("cannot connect to clock: ").says("no-such-clock");
     for url in ["notaurl", "ftp://x/", "file:///etc/passwd"] {
-        place.run(&["tools", "--url", url]).ends(2).says("begins with http://");
+        place.run(&["tools", "--url", url]).ends(2).says("must begin with http://");
     }
-    place.run(&["tools", "--url", "http://127.0.0.1:1/"]).ends(1).says("can't be asked");
+    place.run(&["tools", "--url", "http://127.0.0.1:1/"]).ends(1).says("cannot connect to");
 }

@@ -28,7 +28,7 @@ fn tools_are_listed_and_called() {
         .ends(0)
         .prints("analyze_repository  ")
         .prints("path* string, depth quick|standard|deep");
-    place.run(&["tools", "--tokens"]).ends(0).prints("together").prints("Estimated over");
+    place.run(&["tools", "--tokens"]).ends(0).prints("together").prints("Estimated from");
     place.run(&["tools", "parse_files"]).ends(0).prints("docent call parse_files files:=");
     place.run(&["prompts"]).ends(0).prints("explain_file");
     place.run(&["resources"]).ends(0).prints("ast://project/{path}");
@@ -57,10 +57,10 @@ fn calls_end_with_their_codes() {
     place
         .run(&["call", "analyze_repository", ".", "depth=-5"])
         .ends(2)
-        .says("takes one of quick, standard, deep");
-    place.run(&["call", "analyze_repository", "--json", "{"]).ends(2).says("--json is no JSON");
+        .says("expects one of quick, standard, deep");
+    place.run(&["call", "analyze_repository", "--json", "{"]).ends(2).says("invalid JSON in --json");
     place.run(&["resources", "ast://project/none.py"]).ends(1).says("error: ");
-    place.run(&["tools", "--server", "nobody"]).ends(2).says("no server is called nobody");
+    place.run(&["tools", "--server", "none"]).ends(2).says("unknown server none");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn arguments_come_from_standard_input() {
 
 /// bash itself, with the script and the program.
 #[test]
-fn bash_is_told_what_can_be_typed() {
+fn bash_completes_commands() {
     let place = project();
     place.settings("mcp_servers.clock.command = \"clock\"");
     let program = env!("CARGO_BIN_EXE_docent");

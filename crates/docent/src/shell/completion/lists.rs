@@ -1,7 +1,7 @@
-//! Owns the lists of tools that completion reads: what was last seen of each server, in the user's cache.
+//! Caches the tool lists for completion: the tools last seen of each server, in the user's cache.
 //!
-//! Only names, first sentences and choices are kept, and of a server's settings nothing but a hash that leaves out its
-//! environment and headers.
+//! Stores only names, first sentences and choices, and of a server's settings only a hash that excludes its environment
+//! and headers.
 
 use super::super::{
     args::Target,
@@ -20,45 +20,45 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Tools of one server that are kept.
+/// Maximum number of tools per server.
 const MOST_TOOLS: usize = 2000;
-/// Arguments of one tool, and choices of one argument.
+/// Maximum number of arguments per tool, and of choices per argument.
 const MOST_PARTS: usize = 200;
-/// Bytes of one file.
+/// Maximum size of one file.
 const MOST_BYTES: u64 = 4 << 20;
-/// Files in the folder.
+/// Maximum number of files in the folder.
 const MOST_FILES: usize = 200;
-/// Objects inside each other whose fields are kept.
+/// Maximum depth of objects whose fields are stored.
 const DEEPEST: usize = 2;
 
-/// A tool as completion knows it.
+/// A tool in the completion cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// What it is called.
+    /// The name.
     pub(crate) name: String,
-    /// What it is for.
+    /// The description.
     pub(crate) about: String,
-    /// What it takes.
+    /// The arguments.
     pub(crate) keys: Vec<SeenKey>,
 }
 
-/// An argument as completion knows it.
+/// An argument in the completion cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SeenKey {
-    /// What it is called, with dots inside objects.
+    /// The name, with dots inside objects.
     pub(crate) name: String,
-    /// What it is for.
+    /// The description.
     pub(crate) about: String,
-    /// Whether it must be given.
+    /// Whether it is required.
     pub(crate) required: bool,
-    /// Whether it may be given again.
+    /// Whether it may be repeated.
     pub(crate) repeated: bool,
-    /// The values that it may have, where they are few.
+    /// The accepted values, if they are few.
     pub(crate) choices: Vec<String>,
 }
 
 impl Seen {
-    /// What is kept of a definition.
+    /// Extracts the cached part of a definition.
     pub(crate) fn of(tool: &Value) -> Option<Self> {
         let name = tool.get("name")?.as_str()?.to_owned();
         let about = tool.get("description").and_then(Value::as_str).unwrap_or_default();
@@ -97,16 +97,16 @@ fn gather(schema: Schema<'_>, prefix: &str, depth: usize, keys: &mut Vec<SeenKey
     }
 }
 
-/// The folder of lists.
+/// The cache folder.
 pub(crate) struct Lists(PathBuf);
 
 impl Lists {
-    /// The user's; none without a home.
+    /// The user's cache; `None` without a home directory.
     pub(crate) fn of(config: &Config) -> Option<Self> {
         Some(Self(config.cache_dir.as_ref()?.join("lists")))
     }
 
-    /// The file of a server. docent itself has none: it can be asked at any time.
+    /// Returns the file of a server. docent itself has none: its tools are always available.
     pub(crate) fn path(&self, target: &Target, config: &Config) -> Option<PathBuf> {
         let (name, identity) = match target {
             Target::Docent => return None,
@@ -125,7 +125,7 @@ impl Lists {
     }
 }
 
-/// Keeps what was seen.
+/// Stores the tools.
 pub(crate) fn write(path: &Path, tools: &[Value]) -> io::Result<()> {
     let seen: Vec<Seen> = tools.iter().take(MOST_TOOLS).filter_map(Seen::of).collect();
     if seen == read(path) {
@@ -139,7 +139,7 @@ pub(crate) fn write(path: &Path, tools: &[Value]) -> io::Result<()> {
     own.replace(name, &serde_json::to_vec(&seen)?, Access::Private, Durability::Cached)
 }
 
-/// What was kept; nothing where there is nothing, or nothing that can be read.
+/// Loads the tools; empty if there is no readable file.
 pub(crate) fn read(path: &Path) -> Vec<Seen> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
     let mut bytes = Vec::new();
@@ -148,7 +148,7 @@ pub(crate) fn read(path: &Path) -> Vec<Seen> {
     read.ok().and_then(|_| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
-/// Commands and addresses that were asked once leave a list each: the oldest go.
+/// Removes the oldest files: every command or address that was used once leaves one.
 fn prune(folder: &Path) -> io::Result<()> {
     let mut files: Vec<_> = fs::read_dir(folder)?
         .flatten()

@@ -1,7 +1,7 @@
-//! Tells a shell what can be typed next: commands and flags from the command line's own description, servers from the
-//! configuration, tools and their arguments from docent itself or from what was last seen of a server.
+//! Completes a command line: commands and flags from the command line's own description, servers from the
+//! configuration, tools and their arguments from docent itself or from the cache of other servers.
 //!
-//! No server is started for it, and nothing that a server named reaches the shell unless it is a plain word.
+//! Starts no server, and passes names from servers to the shell only if they are plain words.
 
 pub(crate) mod lists;
 mod scripts;
@@ -15,21 +15,21 @@ use lists::{Lists, Seen, SeenKey};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Words that are offered at once.
+/// Maximum number of candidates.
 const MOST: usize = 1000;
 
-/// A shell that asks.
+/// A shell that requests completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Asking {
-    /// bash, which hands over its line.
+    /// bash, which passes its line.
     Bash,
-    /// zsh, which hands over words.
+    /// zsh, which passes words.
     Zsh,
-    /// fish, which hands over words.
+    /// fish, which passes words.
     Fish,
 }
 
-/// The script of a shell.
+/// Returns the completion script of a shell.
 pub(crate) fn script(shell: Asking) -> &'static str {
     match shell {
         Asking::Bash => scripts::BASH,
@@ -38,11 +38,11 @@ pub(crate) fn script(shell: Asking) -> &'static str {
     }
 }
 
-/// What is known of servers.
+/// Source of servers and tools for completion.
 pub(crate) trait Known {
-    /// The names of configured servers.
+    /// Returns the names of configured servers.
     fn servers(&self) -> Vec<String>;
-    /// The tools of a server.
+    /// Returns the tools of a server.
     fn tools(&self, target: &Target) -> Vec<Seen>;
 }
 
@@ -57,7 +57,7 @@ impl Known for Config {
             let own = own.iter().flat_map(|provider| provider.tools()).map(|tool| tool.info());
             let own = own.map(|info| definition(&info));
             let memory = servers::memory(self);
-            // Under the names that docent gives them, as they were last seen.
+            // Under docent's names for them, as last seen.
             let others = servers::all(self);
             let others = others.iter().flat_map(|spec| memory.tools(spec)).map(Value::Object);
             return own.chain(others).filter_map(|tool| Seen::of(&tool)).collect();
@@ -71,21 +71,21 @@ fn definition(info: &ToolInfo) -> Value {
     json!({"name": info.name, "description": info.about, "inputSchema": info.input_schema})
 }
 
-/// Something to type, and what it is for.
+/// A completion candidate with its description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Offer {
     word: String,
     about: String,
 }
 
-/// What can be typed next.
+/// The completions of a command line.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     Words(Vec<Offer>),
     Files,
 }
 
-/// The answer to a shell.
+/// Returns the completions in the format of the scripts.
 pub(crate) fn answer(shell: Asking, typed: &[String], root: &Command, known: &dyn Known) -> String {
     let words: Vec<String> = match (shell, typed) {
         (Asking::Bash, [line]) => split(line).into_iter().skip(1).collect(),
@@ -104,12 +104,12 @@ pub(crate) fn answer(shell: Asking, typed: &[String], root: &Command, known: &dy
     text
 }
 
-/// A word that no shell reads as anything but itself.
+/// Whether a word has no special meaning in any shell.
 fn is_plain(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./:=@,%+".contains(c))
 }
 
-/// The words of a line up to the cursor, quotes taken off. The last one is being typed, and may be empty.
+/// Splits a line up to the cursor into words without quotes. The last one is being typed, and may be empty.
 fn split(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -132,14 +132,14 @@ fn split(line: &str) -> Vec<String> {
     words
 }
 
-/// A command line as far as it is typed.
+/// A partially typed command line.
 struct Typed<'c> {
     command: &'c Command,
-    /// The name of the command that it is a part of.
+    /// The name of the parent command.
     within: &'c str,
-    /// Values of flags that have been given, by their long name.
+    /// Values of the given flags, by long name.
     flags: BTreeMap<&'c str, String>,
-    /// Words that are no flags.
+    /// Words that are not flags.
     words: Vec<String>,
     /// The flag whose value is being typed.
     open: Option<&'c Arg>,
@@ -162,7 +162,7 @@ fn read<'c>(before: &[String], root: &'c Command) -> Typed<'c> {
                 word.split_once('=').map_or((word.as_str(), None), |(n, v)| (n, Some(v)));
             if let Some(flag) = flag(typed.command, name) {
                 let takes = flag.get_action().takes_values();
-                // A flag that may stand alone is taken to.
+                // A flag with an optional value is assumed to have none.
                 let optional = flag.get_num_args().is_some_and(|range| range.min_values() == 0);
                 let long = flag.get_long().unwrap_or_default();
                 typed.flags.insert(long, value.unwrap_or_default().to_owned());
@@ -252,7 +252,7 @@ fn flags(typed: &Typed<'_>) -> Vec<Offer> {
     offers
 }
 
-/// The values of a flag or a positional.
+/// Completes the value of a flag or a positional argument.
 fn values(of: &Arg, prefix: &str, current: &str, known: &dyn Known) -> Next {
     if of.get_id() == "server" {
         let all = servers(known).into_iter();
@@ -271,7 +271,7 @@ fn values(of: &Arg, prefix: &str, current: &str, known: &dyn Known) -> Next {
     if is("SERVER") {
         return Next::Words(starting(current, servers(known)));
     }
-    // A file is told by its folder.
+    // Candidates are filtered by folder.
     if is("CLIENT") && !current.contains('/') {
         let all = Client::ALL.iter().map(|client| offer(client.id(), client.title()));
         return Next::Words(starting(current, all.collect()));
@@ -299,7 +299,7 @@ fn servers(known: &dyn Known) -> Vec<Offer> {
     all
 }
 
-/// The server that a command line asks, as far as it says.
+/// Returns the server that a command line selects so far.
 fn target(typed: &Typed<'_>, known: &dyn Known) -> Target {
     let servers = known.servers();
     if let Some(url) = typed.flags.get("url") {
@@ -322,7 +322,7 @@ fn call(typed: &Typed<'_>, current: &str, known: &dyn Known) -> Next {
     let Some((name, given)) = typed.words.split_first() else {
         return Next::Words(starting(current, tools(typed, known)));
     };
-    // The server stands behind the tool, so that the tool may be anybody's until it is named.
+    // The server follows the tool, so the tool may belong to any server until then.
     let there = known.tools(&target(typed, known));
     let tool = there.iter().find(|tool| tool.name == *name);
     let keys = tool.map(|tool| tool.keys.as_slice()).unwrap_or_default();
@@ -331,7 +331,7 @@ fn call(typed: &Typed<'_>, current: &str, known: &dyn Known) -> Next {
             return Next::Files;
         }
         let key_words = keys.iter().find(|one| one.name == key).map(|one| one.choices.as_slice());
-        // Behind a comma another member of an array begins.
+        // After a comma, the next member of an array begins.
         let done = value.rfind(',').and_then(|at| value.get(..=at)).unwrap_or_default();
         let all = key_words
             .unwrap_or_default()

@@ -1,7 +1,7 @@
-//! The scripts that shells read: each asks `docent __complete` what can be typed next.
+//! The completion scripts of the shells: each calls `docent __complete`.
 //!
-//! The first line of its answer is `words` or `files`; each further line is a word, for zsh and fish with a tab and what
-//! it is for.
+//! The first line of its output is `words` or `files`; each further line is a word, for zsh and fish with a tab and its
+//! description.
 
 /// For bash, 3.2 and later.
 pub(super) const BASH: &str = r#"# Completion of docent in bash: eval "$(docent completions bash)"

@@ -51,7 +51,7 @@ fn failures_have_their_exit_codes() {
     Scene::calls(json!({"isError": true}))
         .run(&["call", "echo", "hi"])
         .code(1)
-        .tells("does not say why");
+        .tells("failed without giving a reason");
     let error = json!({"error": {"code": -32602, "message": "Invalid params", "data": {"parameter": "mood", "reason": "too sad"}}});
     let refused =
         vec![("tools/list", result(json!({"tools": tools()}))), ("tools/call", vec![error])];
@@ -59,7 +59,7 @@ fn failures_have_their_exit_codes() {
     ended.code(1).tells("error: Invalid params: `mood`: too sad (-32602)\nCheck the name");
     assert_eq!(ended.out.text(), "");
     Scene::new(refused).run(&["call", "echo", "hi", "--json"]).code(1).says("\"code\": -32602");
-    Scene::new(Vec::new()).run(&["call", "echo"]).code(2).tells("the server has none");
+    Scene::new(Vec::new()).run(&["call", "echo"]).code(2).tells("the server has no tools");
     Scene::calls(text("x")).run(&["call"]).code(2);
     Scene::calls(text("x"))
         .run(&["call", "echo", "hi", "--server", "broken"])
@@ -102,7 +102,7 @@ fn bytes_are_saved_and_never_over_others() {
         b"\x89PNG\r\n\x1a\n"
     );
     let bad = json!({"content": [{"type": "image", "data": "!!", "mimeType": "image/png"}]});
-    Scene::calls(bad).on(SCREEN).run(&["call", "echo", "hi"]).code(1).tells("is no base64");
+    Scene::calls(bad).on(SCREEN).run(&["call", "echo", "hi"]).code(1).tells("invalid base64");
     // A server does not choose where a file goes.
     let evil = json!({"tools": [{"name": "../../evil", "inputSchema": {}}]});
     let answer = json!({"content": [{"type": "image", "data": "AAAA", "mimeType": "../../x"}]});
@@ -113,7 +113,7 @@ fn bytes_are_saved_and_never_over_others() {
 }
 
 #[test]
-fn what_a_server_says_meanwhile_is_told() {
+fn notifications_during_a_call_are_shown() {
     let said = vec![
         json!({"method": "notifications/message", "params": {"level": "warning", "logger": "db", "data": "slow\nvery"}}),
         json!({"method": "notifications/message", "params": {"level": "info", "data": {"message": "All read", "files": 5}}}),

@@ -22,7 +22,7 @@ fn tools_are_listed() {
         .says("docent: scripted 1")
         .says("together")
         .says("tokens in all 2 servers.")
-        .says("Estimated over");
+        .says("Estimated from");
     let ended = Scene::new(script()).run(&["tools", "--tokens", "--json"]);
     let shown: Value = serde_json::from_str(&ended.code(0).out.text()).unwrap();
     let each: u64 =
@@ -47,7 +47,7 @@ fn tools_are_listed() {
 }
 
 #[test]
-fn one_tool_is_told_in_full() {
+fn one_tool_is_shown_in_detail() {
     let mut all = tools();
     all[0]["outputSchema"] =
         json!({"type": "object", "required": ["said"], "properties": {"said": {"type": "string"}}});
@@ -97,7 +97,7 @@ fn lists_are_followed_to_their_end() {
     Scene::new(vec![("tools/list", page(&["a"], Some("1")))])
         .run(&["tools"])
         .code(1)
-        .tells("goes round in circles");
+        .tells("endless pagination in");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn resources_are_listed_and_read() {
     Scene::new(missing)
         .run(&["resources", "x://t"])
         .code(1)
-        .tells("`docent resources` lists what can be read");
+        .tells("`docent resources` lists the available resources");
     Scene::new(script()).run(&["resources", "a", "b"]).code(2);
 }
 

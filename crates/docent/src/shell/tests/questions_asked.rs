@@ -83,7 +83,7 @@ fn questions_have_answers() {
         json!({"message": "Who?"}),
         Ok(json!({"action": "decline"})),
     );
-    assert!(told.contains("Who?\nDeclined, as there is no terminal"), "{told}");
+    assert!(told.contains("Who?\nDeclined: not a terminal"), "{told}");
     let visit =
         |url: &str| json!({"mode": "url", "message": "Log in", "url": url, "elicitationId": "1"});
     let told = answers(
@@ -93,7 +93,7 @@ fn questions_have_answers() {
         visit("https://good.example@evil.example/x"),
         Ok(json!({"action": "accept"})),
     );
-    assert!(told.contains("which is at evil.example:"), "{told}");
+    assert!(told.contains("address at evil.example:"), "{told}");
     answers(
         SCREEN,
         "d\n",
@@ -120,5 +120,5 @@ fn questions_have_answers() {
 #[test]
 fn a_server_that_only_asks_is_given_up() {
     let needed = json!({"resultType": "input_required", "inputRequests": {}});
-    Scene::calls(needed).run(&["call", "echo", "hi"]).code(1).tells("did not answer");
+    Scene::calls(needed).run(&["call", "echo", "hi"]).code(1).tells("without answering");
 }
