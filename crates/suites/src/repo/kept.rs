@@ -1,4 +1,4 @@
-//! Reports that were made lately, so that the link in an answer leads to the very report it summed up.
+//! Cache of recent reports, so that the link in a result opens the report it summarized.
 
 use super::report::{Depth, Report};
 use crate::files::Place;
@@ -8,9 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// As many are kept.
+/// Maximum number of cached reports.
 const MOST: usize = 8;
-/// And no longer than this.
+/// Lifetime of a cached report.
 const LIFETIME: Duration = Duration::from_mins(10);
 
 struct Entry {
@@ -20,7 +20,7 @@ struct Entry {
     report: Arc<Report>,
 }
 
-/// The reports, newest first.
+/// The cached reports, newest first.
 #[derive(Default)]
 pub(super) struct Kept {
     entries: Mutex<VecDeque<Entry>>,
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Kept {
 }
 
 impl Kept {
-    /// Keeps a report in place of an older one of the same folder and depth.
+    /// Caches a report, replacing an older one of the same folder and depth.
     pub(super) fn put(&self, place: Place, depth: Depth, report: Arc<Report>) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.place != place || entry.depth != depth);
@@ -41,7 +41,7 @@ impl Kept {
         entries.truncate(MOST);
     }
 
-    /// The report of a folder, where one was made lately.
+    /// Returns the cached report of a folder, if recent.
     pub(super) fn get(&self, place: &Place, depth: Depth) -> Option<Arc<Report>> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.made.elapsed() < LIFETIME);

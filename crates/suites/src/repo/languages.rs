@@ -1,13 +1,13 @@
-//! Which language a file is in, and what its lines hold. The counting is tokei's.
+//! Language detection and line counts, by tokei.
 
 use super::report::{Lines, Nature};
 use std::{path::Path, sync::LazyLock};
 use tokei::{CodeStats, Config, LanguageType};
 
-/// Bytes in which a first line that names an interpreter must end.
+/// Maximum length of a shebang line.
 pub(super) const FIRST_LINE: u64 = 128;
 
-/// Interpreters as `#!/usr/bin/env` names them, by how the word starts: tokei keeps this table to itself.
+/// Interpreters as named by `#!/usr/bin/env`, by prefix: tokei's table is private.
 const INTERPRETERS: [(&str, LanguageType); 15] = [
     ("bash", LanguageType::Bash),
     ("crystal", LanguageType::Crystal),
@@ -26,14 +26,14 @@ const INTERPRETERS: [(&str, LanguageType); 15] = [
     ("sh", LanguageType::Sh),
 ];
 
-/// Which language a file is in; its name alone decides.
+/// Detects the language of a file by its name.
 pub(super) fn by_name(name: &str) -> Option<LanguageType> {
-    // For a name that tells nothing, tokei opens the file to see its first line. Nothing can be opened below a device,
-    // so that the name decides and the file system is left alone.
+    // For an unknown name, tokei opens the file to read its first line. Nothing can be opened below a device, so only
+    // the name decides and the file system is not touched.
     LanguageType::from_path(Path::new("/dev/null").join(name), configuration())
 }
 
-/// Which language a file without a telling name is in, by its first bytes.
+/// Detects the language of a file with an unknown name by its first bytes.
 pub(super) fn by_first_line(start: &[u8]) -> Option<LanguageType> {
     let line = std::str::from_utf8(start.split(|byte| *byte == b'\n').next()?).ok()?;
     let mut words = line.split_whitespace();
@@ -46,7 +46,7 @@ pub(super) fn by_first_line(start: &[u8]) -> Option<LanguageType> {
     all.map(|(language, _)| *language).find(|language| language.shebangs().contains(&first))
 }
 
-/// What a language is written for.
+/// Returns what a language is used for.
 pub(super) fn nature(language: LanguageType) -> Nature {
     use LanguageType as L;
     match language {
@@ -73,7 +73,7 @@ pub(super) fn nature(language: LanguageType) -> Nature {
     }
 }
 
-/// The lines of a file: those in its own language, and those of other languages inside it.
+/// Line counts of a file: in its own language, and in embedded languages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) own: Lines,
@@ -81,14 +81,14 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Adds those of another file.
+    /// Adds the counts of another file.
     pub(super) fn add(&mut self, other: Self) {
         self.own.add(other.own);
         self.embedded.add(other.embedded);
     }
 }
 
-/// Sorts the lines of a file. Doc comments of Rust are Markdown inside it, scripts are JavaScript inside HTML.
+/// Counts the lines of a file. Rust doc comments count as Markdown, scripts in HTML as JavaScript.
 pub(super) fn count(language: LanguageType, bytes: &[u8]) -> Counted {
     let found = language.parse_from_slice(bytes, configuration());
     let mut embedded = Lines::default();

@@ -1,7 +1,7 @@
-//! The repository suite: what a project is, and what its documentation lacks.
+//! The repository suite: describes a project and finds documentation gaps.
 //!
-//! Owns the tools `analyze_repository` and `check_documentation`, and the reports they are made from. Reads through
-//! [`Roots`] alone; `history` alone opens what git keeps.
+//! Owns the tools `analyze_repository` and `check_documentation`, and their reports. Reads only through [`Roots`]; only
+//! `history` opens git data.
 
 pub(crate) mod address;
 mod analysis;
@@ -50,7 +50,7 @@ use kept::Kept;
 use report::{Depth, Report};
 use std::sync::Arc;
 
-/// Names the origin of log lines.
+/// Logger name.
 const LOGGER: &str = "docent.repo";
 
 /// Offers `analyze_repository` and `check_documentation`.
@@ -67,7 +67,7 @@ impl std::fmt::Debug for RepoSuite {
 }
 
 impl RepoSuite {
-    /// Over these folders.
+    /// Creates the suite for these roots.
     pub fn new(roots: Roots) -> Self {
         let kept = Arc::<Kept>::default();
         let tools = vec![
@@ -145,7 +145,7 @@ impl Provider for RepoSuite {
 }
 
 impl RepoSuite {
-    /// The report that was made lately, or a new one.
+    /// Returns a cached report or creates a new one.
     async fn report(
         &self,
         path: &str,
@@ -164,7 +164,7 @@ impl RepoSuite {
     }
 }
 
-/// A report as Markdown for people and as JSON for programs.
+/// Returns a report as Markdown for people and as JSON for programs.
 fn contents(uri: &str, report: &Report) -> Result<Vec<Contents>, ToolError> {
     let json = serde_json::to_string(report).map_err(|error| ToolError::Bug(Box::new(error)))?;
     let text = |mime: &str, text| Contents::Text {
@@ -175,7 +175,7 @@ fn contents(uri: &str, report: &Report) -> Result<Vec<Contents>, ToolError> {
     Ok(vec![text("text/markdown", render::markdown(report)), text("application/json", json)])
 }
 
-/// The folder that a caller named.
+/// Resolves the folder named by the caller.
 fn folder(roots: &Roots, path: &str) -> Result<Place, ToolError> {
     let place = roots.resolve(path).map_err(|error| match error {
         PathError::Missing { .. } => ToolError::not_found("Repository path does not exist"),

@@ -1,33 +1,33 @@
-//! Which parts of the work an answer needs.
+//! The parts of the analysis that a call needs.
 
 use super::{findings::Check, report::Depth};
 
-/// Which parts of the work an answer needs.
+/// The parts of the analysis that a call needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each part is wanted or not, by itself")]
 pub(super) struct Parts {
-    /// Manifests, commands, licence, lines, documents.
+    /// Manifests, commands, license, lines, documents.
     pub(super) contents: bool,
-    /// Links, anchors, pictures.
+    /// Links, anchors, images.
     pub(super) links: bool,
     /// Public symbols and complexity, from syntax trees.
     pub(super) syntax: bool,
-    /// Documents held against the code and its past.
+    /// Documents compared with the code and its history.
     pub(super) drift: bool,
-    /// What git remembers.
+    /// Git history.
     pub(super) history: bool,
-    /// Documents that repeat each other, and open tasks.
+    /// Duplicate documents, and open tasks.
     pub(super) redundancy: bool,
 }
 
 impl Parts {
-    /// What a depth promises.
+    /// Returns the parts for a depth.
     pub(super) fn of(depth: Depth) -> Self {
         let (contents, deep) = (depth >= Depth::Standard, depth == Depth::Deep);
         Self { contents, links: deep, syntax: deep, drift: deep, history: deep, redundancy: deep }
     }
 
-    /// What checks need.
+    /// Returns the parts for these checks.
     pub(super) fn of_checks(checks: &[Check]) -> Self {
         let has = |check| checks.contains(&check);
         let drift = has(Check::Drift);

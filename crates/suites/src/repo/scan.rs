@@ -1,4 +1,4 @@
-//! Reads the project's files once, on all cores, and keeps what each tells. Judges nothing across files.
+//! Reads the project's files once, on all cores, and keeps the facts of each. Does not compare files.
 
 use super::{
     documents,
@@ -22,40 +22,40 @@ use std::{
 };
 use tokei::LanguageType;
 
-/// Data files above this are made by tools, and their words tell nothing of the code.
+/// Size above which data files are generated, so their words do not describe the code.
 const DATA_BYTES: u64 = 256 << 10;
-/// A NUL in the first bytes tells that a file is no text.
+/// Number of first bytes checked for NUL, which marks a file as binary.
 const BINARY_BYTES: usize = 8 << 10;
 
 const TASKS: [&[u8]; 4] = [b"TODO", b"FIXME", b"HACK", b"XXX"];
 
-/// What the files tell, each by itself.
+/// Facts of all files, each by itself.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Lines by language.
     pub(super) lines: HashMap<LanguageType, Counted>,
     /// Documents, by path.
     pub(super) documents: Vec<DocumentFacts>,
-    /// Public symbols by file; `deep` alone, as all that follows.
+    /// Public symbols by file; `deep` only, like the following fields.
     pub(super) symbols: HashMap<Box<str>, Vec<Symbol>>,
-    /// How hard each program is to follow.
+    /// Complexity of each source file.
     pub(super) weights: HashMap<Box<str>, Weight>,
     /// Every word of the code.
     pub(super) words: Words,
-    /// Files with marks of open tasks.
+    /// Files with open tasks.
     pub(super) tasks: Vec<TaskFile>,
-    /// Source files that hold tests of their own.
+    /// Number of source files with inline tests.
     pub(super) inline_tests: u64,
-    /// Files that are no text, though their names say so.
+    /// Files that are not text, although their names say so.
     pub(super) binary: Vec<(Box<str>, LanguageType)>,
     /// Files that could not be read.
     pub(super) problems: Vec<Problem>,
 }
 
-/// How far a scan has come, for whoever waits.
+/// Callback for the progress of a scan.
 pub(super) type Progress<'a> = &'a (dyn Fn(usize) + Sync);
 
-/// Reads every file whose language is known. Returns how many were not read because the work was stopped.
+/// Reads every file in a known language. Returns how many were not read because the work was stopped.
 pub(super) fn scan(
     tree: &Tree,
     parts: Parts,
@@ -99,7 +99,7 @@ impl Scan {
             self.inline_tests += 1;
         }
         let format = documents::format(&file.path, Some(language));
-        // Pages of HTML come by the thousand from generators; they matter where links are followed.
+        // Generators write thousands of HTML pages; they matter only if links are checked.
         if let Some(format) = format.filter(|it| parts.links || *it != Format::Html) {
             if halt() {
                 return;
@@ -128,7 +128,7 @@ impl Scan {
         }
     }
 
-    /// Takes in words and symbols; tells how many ways lead through a program.
+    /// Adds words and symbols; returns the file's complexity.
     fn take_code(
         &mut self,
         file: &File,
@@ -157,7 +157,7 @@ impl Scan {
         Some(u64::from(facts.complexity))
     }
 
-    /// Takes in what another part of the scan found; the larger one is kept where that saves work.
+    /// Merges another part of the scan; keeps the larger collection to save work.
     fn merge(mut self, mut other: Self) -> Self {
         for (language, lines) in other.lines {
             self.lines.entry(language).or_default().add(lines);
@@ -174,7 +174,7 @@ impl Scan {
     }
 }
 
-/// Text as UTF-8, whatever its byte order mark says it is in; `None` for what is no text.
+/// Converts text to UTF-8 by its byte order mark; `None` if it is not text.
 fn as_utf8(bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
     let wide = |read: fn([u8; 2]) -> u16, rest: &[u8]| {
         let units = rest.chunks_exact(2).filter_map(|pair| pair.try_into().ok()).map(read);
@@ -201,14 +201,14 @@ fn whole_words(bytes: &[u8], word: &[u8]) -> u64 {
         as u64
 }
 
-/// Whether a Rust source holds tests of its own.
+/// Whether a Rust source has inline tests.
 fn has_inline_tests(bytes: &[u8]) -> bool {
     [&b"#[test]"[..], b"#[cfg(test)]", b"#[tokio::test"]
         .iter()
         .any(|mark| memmem::find(bytes, mark).is_some())
 }
 
-/// How often a line is indented more than the one above it: where no grammar counts branches, blocks stand in for them.
+/// Counts lines indented more than the previous one: an estimate of branches where no grammar is available.
 fn indentations(text: &[u8]) -> u64 {
     let (mut deeper, mut last) = (0, 0);
     for line in text.split(|byte| *byte == b'\n') {

@@ -1,4 +1,4 @@
-//! What names and sizes alone tell: structure, languages, and what a project usually has.
+//! Results from names and sizes: structure, languages, and standard files.
 
 use super::{
     languages, manifests,
@@ -9,7 +9,7 @@ use crate::files::Kind;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tokei::LanguageType;
 
-/// Folders that tools fill with other people's files.
+/// Folders of installed packages.
 const INSTALLED: [&str; 10] = [
     "node_modules",
     "bower_components",
@@ -46,15 +46,15 @@ const SITES: [(&str, &str); 7] = [
     ("doc/conf.py", "Sphinx"),
     ("docs/source/conf.py", "Sphinx"),
 ];
-/// More manifests than this are counted and not listed.
+/// Maximum number of listed manifests.
 const MANIFESTS: usize = 200;
 
-/// Folders are summed up down to this level.
+/// Deepest folder level in the tree.
 const LEVELS: usize = 3;
-/// More branches than this are left out, the smallest first.
+/// Maximum number of branches; the smallest are dropped first.
 const BRANCHES: usize = 400;
 
-/// Sums up entries one by one.
+/// Accumulates walk entries.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     tree: BTreeMap<Box<str>, Branch>,
@@ -62,12 +62,12 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Of a folder in which these folders hold other repositories.
+    /// Creates a survey; these folders are submodules.
     pub(super) fn new(submodules: impl IntoIterator<Item = String>) -> Self {
         Self { submodules: submodules.into_iter().collect(), ..Self::default() }
     }
 
-    /// Takes in one entry; `path` is as seen from the analysed folder. Says whether it is the project's own.
+    /// Adds one entry; `path` is relative to the analyzed folder. Returns whether it belongs to the project.
     pub(super) fn take(&mut self, path: &str, kind: Kind, bytes: u64, report: &mut Report) -> bool {
         if let Some(folder) = installed(path) {
             let skipped = &mut report.structure.skipped;
@@ -88,7 +88,7 @@ impl Survey {
         true
     }
 
-    /// Whether a path lies in a submodule.
+    /// Whether a path is in a submodule.
     fn is_foreign(&self, path: &str) -> bool {
         !self.submodules.is_empty() && ancestors(path).any(|part| self.submodules.contains(part))
     }
@@ -125,7 +125,7 @@ impl Survey {
         note_manifest(path, name_of(path), report);
     }
 
-    /// Writes down the sums.
+    /// Writes the totals into the report.
     pub(super) fn finish(self, tree: &Tree, report: &mut Report) {
         let named =
             self.tree.into_iter().map(|(path, branch)| Branch { path: path.into(), ..branch });
@@ -148,7 +148,7 @@ impl Survey {
     }
 }
 
-/// Sums up the languages of all files but those that turned out to be no text.
+/// Sums up the languages of all files except those that are not text.
 pub(super) fn sum_languages(tree: &Tree, binary: &HashSet<&str>, report: &mut Report) {
     let mut sums: HashMap<LanguageType, Language> = HashMap::new();
     for file in tree.files() {
@@ -172,24 +172,24 @@ pub(super) fn sum_languages(tree: &Tree, binary: &HashSet<&str>, report: &mut Re
     report.primary_language = programs.next().map(|language| language.name.clone());
 }
 
-/// Every folder that a path lies in, outermost first, and the path itself.
+/// Yields the ancestors of a path, outermost first, and the path itself.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
     ends.filter_map(|end| path.get(..end))
 }
 
-/// To one decimal place.
+/// Rounds a percentage to one decimal.
 #[expect(clippy::cast_precision_loss, reason = "a share needs three digits")]
 pub(super) fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { (part as f64 * 1000.0 / whole as f64).round() / 10.0 }
 }
 
-/// The folder of installed packages that a path lies in.
+/// Returns the folder of installed packages that contains a path.
 fn installed(path: &str) -> Option<&str> {
     ancestors(path).find(|folder| INSTALLED.contains(&name_of(folder)))
 }
 
-/// Whether a path is that of a test, by its folders or its name.
+/// Whether a path is a test, by folder or name.
 pub(super) fn is_test(path: &str) -> bool {
     folder_of(path).split('/').any(|part| TEST_FOLDERS.contains(&part))
         || is_test_name(name_of(path))

@@ -1,4 +1,4 @@
-//! What the syntax tree of one file tells: public symbols, whether they are documented, and how many ways lead through it.
+//! Facts from the syntax tree of one file: public symbols, their doc comments, and complexity.
 
 use super::facts::{Symbol, SyntaxFacts};
 use docent_syntax::{
@@ -7,8 +7,8 @@ use docent_syntax::{
     parse::{self, ParseError},
 };
 
-/// Reads a source file; `None` where its language is not read. Fails where the work was stopped, or the file costs more
-/// than a file may.
+/// Parses a source file; `None` if its language is not supported. Fails if the work was stopped or the file exceeds its
+/// budget.
 pub(super) fn read(
     path: &str,
     text: &str,

@@ -1,6 +1,6 @@
-//! Paths that are found by their ends. Knows nothing of files.
+//! Lookup of paths by suffix. Knows nothing of files.
 
-/// Paths in the order of their letters from the last to the first, so that those with one end lie side by side.
+/// Paths sorted from the last character to the first, so that those with the same suffix are adjacent.
 #[derive(Debug, Default)]
 pub(super) struct Tails<'a> {
     paths: Vec<&'a str>,
@@ -13,14 +13,14 @@ impl<'a> Tails<'a> {
         Self { paths }
     }
 
-    /// Every path that is this one or ends with `/` and this one.
+    /// Returns paths that equal this one or end with `/` and this one.
     pub(super) fn ending(&self, end: &str) -> impl Iterator<Item = &'a str> + use<'_, 'a> {
         let same = self.paths.binary_search_by(|path| path.bytes().rev().cmp(end.bytes().rev()));
         let same = same.ok().and_then(|at| self.paths.get(at)).copied();
         same.into_iter().chain(self.below(end))
     }
 
-    /// Every path that ends with `/` and this one.
+    /// Returns paths that end with `/` and this one.
     pub(super) fn below(&self, end: &str) -> impl Iterator<Item = &'a str> + use<'_, 'a> {
         let below = format!("/{end}");
         let first = self.paths.partition_point(|path| path.bytes().rev().lt(below.bytes().rev()));
@@ -28,7 +28,7 @@ impl<'a> Tails<'a> {
         rest.take_while(move |path| path.ends_with(&below))
     }
 
-    /// Every path.
+    /// Returns all paths.
     pub(super) fn all(&self) -> impl Iterator<Item = &'a str> {
         self.paths.iter().copied()
     }

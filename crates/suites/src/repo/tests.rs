@@ -1,4 +1,4 @@
-//! Both tools on fixture projects, every part looked at.
+//! Tests of both tools on fixture projects.
 
 mod bad_input;
 mod findings;
@@ -18,15 +18,15 @@ use std::{
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// Keeps what a call says while it runs.
+/// Records the events of a running call.
 #[derive(Default)]
 struct Listener {
     steps: Mutex<Vec<Progress>>,
     logs: Mutex<Vec<(Level, String, Value)>>,
     blocks: Mutex<Vec<Block>>,
-    /// Cancelled at the first step, where there is one.
+    /// Token cancelled at the first step, if set.
     cancel: Option<CancellationToken>,
-    /// How often the call waited for a thread.
+    /// Number of times the call waited for a work slot.
     turns: Mutex<usize>,
 }
 
@@ -461,7 +461,7 @@ async fn all_phases_have_one_turn_on_a_thread() {
     let context = heard(&listener, CancellationToken::new(), None);
     let args = AnalyzeArgs { path: ".".into(), depth: Depth::Deep };
     tool(&root).call(args, &context).await.unwrap();
-    // In another turn, what the phases before found could be lost at the deadline.
+    // With a second slot, earlier results could be lost at the deadline.
     assert_eq!(*listener.turns.lock().unwrap(), 1);
 }
 
@@ -485,7 +485,7 @@ async fn the_link_leads_to_the_whole_report() {
     let answer = tool.call(args, &nobody()).await.unwrap();
     let Some(Block::Link(link)) = answer.content.last() else { panic!("{:?}", answer.content) };
     assert_eq!(link.uri, "repository://standard/web");
-    // What was summed up is read, not what has come since.
+    // The summarized report is read, not later changes.
     write(root.path(), "web/later.ts", "export {}\n");
     for (uri, files) in [(link.uri.as_str(), 3), ("repository://quick/web", 4)] {
         let contents = suite.read(uri, &nobody()).await.unwrap().unwrap().contents;

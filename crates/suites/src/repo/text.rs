@@ -1,4 +1,4 @@
-//! The report told to a model: facts, gaps, next steps, in at most about 1,500 tokens.
+//! The report as text for a model: facts, gaps, next steps, in at most about 1,500 tokens.
 
 use super::report::{
     CommandPurpose, Depth, Documentation, EntryKind, History, Language, Manifest, Nature, Purpose,
@@ -6,21 +6,21 @@ use super::report::{
 };
 use std::fmt::Write as _;
 
-/// Adds to a string, which takes any text.
+/// Appends formatted text to a string.
 macro_rules! say {
     ($out:expr, $($text:tt)*) => {
         write!($out, $($text)*).expect("a string takes any text")
     };
 }
 
-/// The same, and ends the line.
+/// Appends formatted text and a line break.
 macro_rules! line {
     ($out:expr, $($text:tt)*) => {
         writeln!($out, $($text)*).expect("a string takes any text")
     };
 }
 
-/// A number with a comma at every third digit.
+/// Formats a number with thousands separators.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
@@ -33,13 +33,13 @@ pub(super) fn grouped(number: u64) -> String {
     out
 }
 
-/// A number of things.
+/// Formats a count with its noun.
 pub(super) fn counted(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {thing}{ending}", grouped(number))
 }
 
-/// A number of bytes, for people.
+/// Formats a number of bytes.
 pub(super) fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
@@ -48,7 +48,7 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-/// The first `most` items, and how many more there are.
+/// Formats the first `most` items and the number of others.
 fn some<T>(items: &[T], most: usize, format: impl Fn(&T) -> String) -> String {
     let mut list = items.iter().take(most).map(format).collect::<Vec<_>>().join(", ");
     if items.len() > most {
@@ -57,12 +57,12 @@ fn some<T>(items: &[T], most: usize, format: impl Fn(&T) -> String) -> String {
     list
 }
 
-/// Cuts a name that is longer than a reader needs.
+/// Truncates a long name.
 fn short(text: &str) -> String {
     cut(text, 40)
 }
 
-/// The same for a path, whose end tells most.
+/// Truncates a long path at the start, because its end is most useful.
 fn tail(path: &str) -> String {
     let length = path.chars().count();
     if length <= 48 {
@@ -78,12 +78,12 @@ fn cut(text: &str, most: usize) -> String {
     text.chars().take(most - 1).chain(['…']).collect()
 }
 
-/// What may be said of something that was not found.
+/// Describes something that was not found.
 fn absent(report: &Report) -> &'static str {
     if report.complete { "none" } else { "none seen so far" }
 }
 
-/// What names and sizes tell.
+/// Describes the structure by names and sizes.
 pub(super) fn structure(report: &Report) -> String {
     let mut out = String::new();
     let found = &report.structure;
@@ -124,7 +124,7 @@ pub(super) fn structure(report: &Report) -> String {
     out
 }
 
-/// What the manifests tell, and how to work with the project.
+/// Describes the manifests, and how to work with the project.
 pub(super) fn stack(report: &Report) -> String {
     let mut out = String::new();
     if report.manifests.is_empty() {
@@ -238,7 +238,7 @@ fn work(report: &Report, out: &mut String) {
     }
 }
 
-/// What is there for a reader, and what the contents tell.
+/// Describes the documentation and file contents.
 pub(super) fn documentation(report: &Report) -> String {
     let mut out = String::new();
     let presence = &report.presence;
@@ -338,7 +338,7 @@ fn inventory(found: &Documentation, out: &mut String) {
     }
 }
 
-/// A kind of document in a word.
+/// Names a kind of document.
 fn kind_word(kind: super::report::DocumentKind) -> &'static str {
     use super::report::DocumentKind as K;
     match kind {
@@ -489,7 +489,7 @@ fn past(history: &History, out: &mut String) {
     }
 }
 
-/// One sentence for a log: how the analysis ended, and what it found.
+/// Summarizes for the log how the analysis ended and what it found.
 pub(super) fn completion(report: &Report) -> String {
     let files = counted(report.structure.files, "file");
     if !report.missing.is_empty() {
@@ -499,7 +499,7 @@ pub(super) fn completion(report: &Report) -> String {
     format!("Repository analysis completed: {files}, {gaps}")
 }
 
-/// What is lacking and what to do.
+/// Lists the gaps and next steps.
 pub(super) fn conclusion(report: &Report) -> String {
     let mut out = String::new();
     if !report.missing.is_empty() {

@@ -1,25 +1,25 @@
-//! The files of the analysed folder, as the walk saw them: looked up by path, read through the guard alone.
+//! The files of the analyzed folder from the walk: looked up by path, read only through the file access guard.
 
 use crate::files::{Place, Problem, Roots};
 use std::collections::{HashMap, HashSet};
 use tokei::LanguageType;
 
-/// Larger text files are listed among the problems.
+/// Maximum file size; larger text files are listed as problems.
 const FILE_BYTES: u64 = 16 << 20;
-/// The same for files that are read to understand what they say: people don't write longer ones.
+/// Maximum size of files that are interpreted: people do not write longer ones.
 const TEXT_BYTES: u64 = 2 << 20;
 
-/// Asked in every loop that may run long: whether to stop with what there is.
+/// Callback in long loops: returns whether to stop with partial results.
 pub(super) type Halt<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// One file.
 #[derive(Debug)]
 pub(super) struct File {
-    /// Inside the analysed folder, with `/`.
+    /// Path relative to the analyzed folder, with `/`.
     pub(super) path: Box<str>,
-    /// Its size when it was seen.
+    /// Size during the walk.
     pub(super) bytes: u64,
-    /// By its name, or by its first line.
+    /// Language by name or first line.
     pub(super) language: Option<LanguageType>,
 }
 
@@ -29,7 +29,7 @@ impl File {
         name_of(&self.path)
     }
 
-    /// The folder it lies in; empty at the top.
+    /// Returns the parent folder; empty at the root.
     pub(super) fn folder(&self) -> &str {
         folder_of(&self.path)
     }
@@ -40,12 +40,12 @@ pub(super) fn name_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-/// The folder that a path lies in; empty at the top.
+/// Returns the parent folder of a path; empty at the root.
 pub(super) fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The path that a relative one leads to from a folder, `.` and `..` included; `None` where that is outside.
+/// Resolves a relative path from a folder, including `.` and `..`; `None` if it is outside.
 pub(super) fn join(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
@@ -58,11 +58,11 @@ pub(super) fn join(folder: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The files and folders of the project: not what it ignores, not installed packages, no secrets.
+/// The files and folders of the project, without ignored files, installed packages and secrets.
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) roots: Roots,
-    /// The analysed folder.
+    /// The analyzed folder.
     pub(super) top: Place,
     files: Vec<File>,
     index: HashMap<Box<str>, usize>,
@@ -70,72 +70,72 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Of an analysed folder of which nothing has been seen.
+    /// Creates an empty tree for an analyzed folder.
     pub(super) fn new(roots: Roots, top: Place) -> Self {
         let (files, index, folders) = (Vec::new(), HashMap::new(), HashSet::new());
         Self { roots, top, files, index, folders }
     }
 
-    /// Takes in a file that the walk saw.
+    /// Adds a file from the walk.
     pub(super) fn add_file(&mut self, path: &str, bytes: u64, language: Option<LanguageType>) {
         self.index.insert(path.into(), self.files.len());
         self.files.push(File { path: path.into(), bytes, language });
     }
 
-    /// Takes in a folder that the walk saw.
+    /// Adds a folder from the walk.
     pub(super) fn add_folder(&mut self, path: &str) {
         self.folders.insert(path.into());
     }
 
-    /// Every file, in the order of the walk: by path.
+    /// Returns all files in walk order: by path.
     pub(super) fn files(&self) -> &[File] {
         &self.files
     }
 
-    /// The file with this path.
+    /// Returns the file with this path.
     pub(super) fn file(&self, path: &str) -> Option<&File> {
         self.index.get(path).and_then(|at| self.files.get(*at))
     }
 
-    /// Whether there is such a folder; the empty path is the analysed folder itself.
+    /// Whether a folder exists; the empty path is the analyzed folder itself.
     pub(super) fn has_folder(&self, path: &str) -> bool {
         path.is_empty() || self.folders.contains(path)
     }
 
-    /// Every folder, in no order.
+    /// Returns all folders, unordered.
     pub(super) fn folders(&self) -> impl Iterator<Item = &str> {
         self.folders.iter().map(AsRef::as_ref)
     }
 
-    /// Whether something is on disk at this path that the walk may have left out: ignored, hidden, installed.
+    /// Whether a path exists on disk that the walk may have skipped: ignored, hidden, installed.
     pub(super) fn is_on_disk(&self, path: &str) -> bool {
         self.top.join(path).is_some_and(|place| self.roots.kind(&place).is_ok())
     }
 
-    /// The whole of a file.
+    /// Reads a whole file.
     pub(super) fn read(&self, path: &str) -> Result<Vec<u8>, Problem> {
         self.read_within(path, FILE_BYTES)
     }
 
-    /// The whole of a file of at most so many bytes.
+    /// Reads a whole file of at most this many bytes.
     pub(super) fn read_within(&self, path: &str, limit: u64) -> Result<Vec<u8>, Problem> {
         self.roots.read(&self.place(path)?, limit).map_err(|problem| Problem::from(&problem))
     }
 
-    /// The whole of a file as text; bytes that are not UTF-8 become replacement characters.
+    /// Reads a whole file as text; invalid UTF-8 becomes replacement characters.
     pub(super) fn text(&self, path: &str) -> Result<String, Problem> {
         let bytes = self.read_within(path, TEXT_BYTES)?;
         Ok(String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    /// The start of a file.
+    /// Reads the start of a file.
     pub(super) fn head(&self, path: &str, bytes: u64) -> Result<Vec<u8>, Problem> {
         let read = self.roots.read_start(&self.place(path)?, bytes);
         read.map(|(bytes, _)| bytes).map_err(|problem| Problem::from(&problem))
     }
 
-    /// As problems name it: inside the root, not inside the analysed folder.
+    /// Returns the path for problem messages: relative to the root, not to the analyzed folder.
     pub(super) fn shown(&self, path: &str) -> String {
         self.top.join(path).map_or_else(|| path.to_owned(), |place| place.to_string())
     }
@@ -148,7 +148,7 @@ impl Tree {
 
 #[cfg(test)]
 impl Tree {
-    /// Everything under a folder, for tests of one module.
+    /// Builds a tree of everything in a folder, for unit tests.
     pub(super) fn of(root: &std::path::Path) -> Self {
         use crate::files::{Kind, WalkOptions};
         let roots = Roots::open(&[root.to_owned()]).unwrap();

@@ -1,4 +1,4 @@
-//! Which version of a package a repository asks for or has locked: what its manifests and lock files tell, by name.
+//! Package versions required or locked by a repository's manifests and lock files, by name.
 
 use super::{
     manifests,
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 #[derive(Debug, Default)]
 pub(crate) struct Versions(HashMap<(Family, String), String>);
 
-/// What shares its package names.
+/// Ecosystems that share package names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Family {
     Node,
@@ -30,7 +30,7 @@ enum Family {
 }
 
 impl Family {
-    /// As manifests call it.
+    /// Family by the manifest's ecosystem name.
     fn of_manifest(ecosystem: &str) -> Option<Self> {
         Some(match ecosystem {
             "npm" => Self::Node,
@@ -49,7 +49,7 @@ impl Family {
         })
     }
 
-    /// As imports call it.
+    /// Family by the import's ecosystem name.
     fn of_import(ecosystem: Ecosystem) -> Option<Self> {
         Some(match ecosystem {
             Ecosystem::Node => Self::Node,
@@ -68,7 +68,7 @@ impl Family {
         })
     }
 
-    /// Names are the same though they are written otherwise: `Foo_Bar` is `foo-bar`.
+    /// Normalizes a name: `Foo_Bar` is `foo-bar`.
     fn plain(self, name: &str) -> String {
         match self {
             Self::Python | Self::Rust => name.to_lowercase().replace(['_', '.'], "-"),
@@ -102,7 +102,7 @@ impl Versions {
         Self(all)
     }
 
-    /// The version of a package, as it is imported.
+    /// Returns the version of an imported package.
     pub(crate) fn of(&self, ecosystem: Ecosystem, name: &str) -> Option<String> {
         let family = Family::of_import(ecosystem)?;
         self.0.get(&(family, family.plain(name))).cloned()

@@ -1,19 +1,17 @@
-//! Every word of the project's code, so that a document can be asked whether what it names is still there.
+//! Every word of the project's code, to check whether a name in a document still exists.
 //!
-//! Every byte of every source file comes through here: the loop must stay short. Knows bytes alone, no language.
+//! Processes every byte of every source file: the loop must stay short. Knows bytes only, no language.
 
 use std::collections::HashSet;
 
-/// Keys that were met lately: most words of a file stand in it many times, and the set need not hear of each.
+/// Number of recent keys: most words of a file occur many times, and need not be inserted each time.
 const LATELY: usize = 8 << 10;
 
 /// Words of source files, as hashes. A word is a run of letters, digits and `_` that does not start with a digit; words
-/// joined by `-` count as one as well. It has a table of its own beside the words: keep one for each thread, not for
-/// each file.
+/// joined by `-` also count as one. Contains a cache besides the words: keep one per thread, not per file.
 #[derive(Debug)]
 pub(super) struct Words {
-    // The keys can be foreseen by whoever writes the source; the set's own hasher is seeded, so that no file can make
-    // it slow.
+    // Source authors can predict the keys; the set's own hasher is seeded, so that no file can make it slow.
     seen: HashSet<u64>,
     lately: Box<[u64]>,
 }
@@ -25,7 +23,7 @@ impl Default for Words {
 }
 
 impl Words {
-    /// Takes in the text of a source file.
+    /// Adds the words of a source file.
     pub(super) fn take(&mut self, text: &[u8]) {
         let Self { seen, lately } = self;
         each(text, |key| {
@@ -37,7 +35,7 @@ impl Words {
         });
     }
 
-    /// Takes in what another has.
+    /// Adds the words of another set.
     pub(super) fn merge(&mut self, mut other: Self) {
         if other.seen.len() > self.seen.len() {
             std::mem::swap(self, &mut other);
@@ -45,21 +43,21 @@ impl Words {
         self.seen.extend(other.seen);
     }
 
-    /// Whether a word, or words joined by `-`, stand somewhere in the code. Letters count as they are. Of what starts
-    /// with a digit nothing is known, and the answer is that it is there.
+    /// Whether a word, or words joined by `-`, appear in the code, case-sensitively. Words that start with a digit are
+    /// unknown, so the result is true.
     pub(super) fn has(&self, word: &str) -> bool {
         let word = word.as_bytes();
         word.first().is_some_and(u8::is_ascii_digit) || self.seen.contains(&finish(spell(word)))
     }
 }
 
-/// Where a key is kept lately.
+/// Returns the cache slot of a key.
 fn slot(key: u64) -> usize {
     let [low, high, ..] = key.to_le_bytes();
     usize::from(u16::from_le_bytes([low, high])) % LATELY
 }
 
-/// What a byte can be to a word.
+/// Role of a byte in a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Part,
@@ -85,7 +83,7 @@ const CLASSES: [Class; 256] = {
 
 const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// One more byte of a word, by FNV-1a.
+/// Adds a byte to an FNV-1a hash.
 fn add(key: u64, byte: u8) -> u64 {
     (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
 }
@@ -94,7 +92,7 @@ fn spell(word: &[u8]) -> u64 {
     word.iter().fold(EMPTY, |key, byte| add(key, *byte))
 }
 
-/// Spreads a key over all bits: short words differ in the upper ones alone.
+/// Mixes a key over all bits: short words differ only in the upper ones.
 fn finish(key: u64) -> u64 {
     let key = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     key ^ (key >> 32)

@@ -1,5 +1,5 @@
-//! What a document is for: one of the four kinds of Diátaxis, or one of those that every project has. Judges one
-//! document by its path, its title and its shape, the surest sign first.
+//! Classifies a document's purpose: one of the four Diátaxis kinds, or a standard project document. Judges one document
+//! by path, title and shape, strongest signal first.
 
 use super::{decisions, wording};
 use crate::repo::{
@@ -8,15 +8,15 @@ use crate::repo::{
     tree::{folder_of, name_of},
 };
 
-/// Folders of other people's documents, and of documents that are data.
+/// Folders with third-party documents or documents used as data.
 const OTHERS: &str = "test, tests, testdata, test_data, fixtures, fixture, __tests__, \
     __snapshots__, __fixtures__, spec, specs, vendor, third_party, thirdparty, third-party, \
     node_modules, mocks, snapshots, corpus, testing, templates, template, skeleton, scaffold";
 
-/// Folders of documents.
+/// Documentation folders.
 const DOCS: [&str; 3] = ["docs", "doc", "documentation"];
 
-/// Names by which every project calls its usual documents.
+/// Names of standard project documents.
 const NAMES: &[(DocumentKind, &str)] = &[
     (DocumentKind::Readme, "readme"),
     (
@@ -38,11 +38,11 @@ const NAMES: &[(DocumentKind, &str)] = &[
     ),
 ];
 
-/// Folders of what was told of releases.
+/// Folders of release notes.
 const NOTES: &str = "changelog, changelogs, changes, releases, release-notes, release_notes, \
     whatsnew, announce, announcements";
 
-/// What folders and names say of the documents in them.
+/// Document kinds by folder and file name.
 const PLACES: &[(DocumentKind, &str)] = &[
     (
         DocumentKind::Tutorial,
@@ -74,7 +74,7 @@ const PLACES: &[(DocumentKind, &str)] = &[
     ),
 ];
 
-/// Words with which titles begin.
+/// Document kinds by first words of the title.
 const STARTS: &[(DocumentKind, &str)] = &[
     (
         DocumentKind::Tutorial,
@@ -101,7 +101,7 @@ const STARTS: &[(DocumentKind, &str)] = &[
     ),
 ];
 
-/// Words that titles have.
+/// Document kinds by words in the title.
 const TITLES: &[(DocumentKind, &str)] = &[
     (DocumentKind::Tutorial, "tutorial, walkthrough, getting started, quick start, quickstart"),
     (DocumentKind::HowTo, "how to, guide, faq, troubleshooting, migration, recipes, cookbook"),
@@ -112,7 +112,7 @@ const TITLES: &[(DocumentKind, &str)] = &[
     ),
 ];
 
-/// What a document is for, and what tells so.
+/// Classifies a document and gives the reason.
 pub(super) fn classify(document: &DocumentFacts) -> (DocumentKind, String) {
     let stem = wording::plain(stem(&document.path));
     let folders: Vec<String> =
@@ -128,12 +128,12 @@ pub(super) fn classify(document: &DocumentFacts) -> (DocumentKind, String) {
         .unwrap_or((DocumentKind::Other, "no clear signal".into()))
 }
 
-/// Whether a document is for readers of the project: not a fixture, not another project's, not a template.
+/// Whether a document is for readers of the project: not a fixture, third-party document or template.
 pub(super) fn is_own(document: &DocumentFacts) -> bool {
     let is_ours = |part: &&str| DOCS.iter().any(|docs| part.eq_ignore_ascii_case(docs));
     let is_other = |part: &str| wording::each(OTHERS).any(|it| part.eq_ignore_ascii_case(it));
     let parts = || folder_of(&document.path).split('/');
-    // Below a folder of documents, such names are topics.
+    // Below a documentation folder, such names are topics.
     if parts().take_while(|part| !is_ours(part)).any(is_other) {
         return false;
     }
@@ -141,7 +141,7 @@ pub(super) fn is_own(document: &DocumentFacts) -> bool {
     let usual = || usual(&document.path, &wording::plain(stem(&document.path)), &[]).is_some();
     match document.format {
         Format::Markdown | Format::Restructured | Format::AsciiDoc => true,
-        // Text files are settings and lists more often than documents, pages are parts of a program.
+        // Text files are settings and lists more often than documents; pages are parts of a program.
         Format::Text => usual() || in_docs(),
         Format::Html => in_docs(),
     }
@@ -152,7 +152,7 @@ fn stem(path: &str) -> &str {
     name.split_once('.').map_or(name, |(stem, _)| if stem.is_empty() { name } else { stem })
 }
 
-/// The documents that every project has.
+/// Classifies standard project documents.
 fn usual(path: &str, stem: &str, folders: &[String]) -> Option<(DocumentKind, String)> {
     for (kind, names) in NAMES {
         let named = wording::each(names).find(|name| {
@@ -181,7 +181,7 @@ fn usual(path: &str, stem: &str, folders: &[String]) -> Option<(DocumentKind, St
     decisions::is_record(path).then(|| (DocumentKind::Decision, "a numbered record".into()))
 }
 
-/// Folders that are called as Diátaxis calls the kinds: the project has sorted its documents itself.
+/// Folders named after the Diátaxis kinds: the project has sorted its documents itself.
 fn declared(folders: &[String]) -> Option<(DocumentKind, String)> {
     let kinds = [
         (DocumentKind::Tutorial, "tutorial, tutorials"),
@@ -198,7 +198,7 @@ fn declared(folders: &[String]) -> Option<(DocumentKind, String)> {
 }
 
 fn by_name(stem: &str) -> Option<(DocumentKind, String)> {
-    // Numbers at the end order parts: `tutorial01`.
+    // Trailing numbers order parts: `tutorial01`.
     let bare = stem.trim().trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ');
     let whole = PLACES.iter().find(|(_, list)| wording::each(list).any(|name| name == bare));
     whole.map(|(kind, _)| (*kind, format!("the name `{bare}`")))
@@ -229,7 +229,7 @@ fn by_folder(folders: &[String]) -> Option<(DocumentKind, String)> {
     })
 }
 
-/// By headings and blocks of code, for documents that have enough of both.
+/// Classifies by headings and code blocks, if there are enough of both.
 fn by_shape(document: &DocumentFacts) -> Option<(DocumentKind, String)> {
     let headings: Vec<&str> = document.headings.iter().skip(1).map(|it| &*it.text).collect();
     let most = |fits: &dyn Fn(&str) -> bool| {
@@ -256,7 +256,7 @@ fn by_shape(document: &DocumentFacts) -> Option<(DocumentKind, String)> {
     prose.then(|| (DocumentKind::Explanation, "long prose without code".into()))
 }
 
-/// Whether a heading is the name of something in code.
+/// Whether a heading is a code name.
 fn is_symbol(heading: &str) -> bool {
     let name = heading.trim_matches('`');
     let one = !name.is_empty() && !name.contains(' ');

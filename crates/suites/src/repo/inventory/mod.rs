@@ -1,4 +1,4 @@
-//! The documents of a project: what is there, what each is for, what the README tells.
+//! The documents of a project: which exist, the purpose of each, and the README's contents.
 
 mod api_docs;
 mod changelog;
@@ -19,10 +19,10 @@ use super::{
 use crate::files::Problem;
 use std::collections::BTreeMap;
 
-/// More documents than this are counted and not listed.
+/// Maximum number of listed documents.
 const DOCUMENTS: usize = 300;
 
-/// Takes stock. The report holds what is known so far: presence, manifests, project, languages.
+/// Builds the document inventory. The report contains earlier results: presence, manifests, project, languages.
 pub(super) fn take(
     tree: &Tree,
     documents: &[DocumentFacts],

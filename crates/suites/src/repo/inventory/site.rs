@@ -1,17 +1,17 @@
-//! Which generator of documentation sites suits a project, and why.
+//! Suggests a documentation site generator, with the reason.
 
 use crate::repo::{
     facts::{DocumentFacts, Format},
     report::{Document, DocumentKind, ProjectKind, Report, SuggestedSite},
 };
 
-/// Fewer guides than this, with fewer words, need no site: the README leads to them.
+/// Minimum number of guides for a site; with fewer guides and words, the README suffices.
 const GUIDES: usize = 4;
 const WORDS: u64 = 4000;
-/// More documents than this are slow to build with most generators.
+/// Number of documents above which most generators are slow.
 const MANY: usize = 400;
 
-/// A generator for this project; `None` where it has one, and where the README suffices.
+/// Suggests a generator; `None` if the project has one or the README suffices.
 pub(super) fn suggest(
     report: &Report,
     documents: &[&DocumentFacts],
@@ -35,7 +35,7 @@ pub(super) fn suggest(
         .or_else(|| Some(general(report, &formats)))
 }
 
-/// What the guides are written in.
+/// Formats of the guides.
 struct Formats {
     all: usize,
     restructured: usize,
@@ -58,7 +58,7 @@ fn site(name: &str, start: &str, reason: impl Into<String>) -> SuggestedSite {
     SuggestedSite { name: name.to_owned(), reason: reason.into(), start: start.to_owned() }
 }
 
-/// Guides in a format that one generator reads as it is.
+/// Suggests a generator that reads the guides' format natively.
 fn by_format(formats: &Formats) -> Option<SuggestedSite> {
     let (all, ascii, restructured) = (formats.all, formats.ascii, formats.restructured);
     if ascii * 2 > all {
@@ -72,7 +72,7 @@ fn by_format(formats: &Formats) -> Option<SuggestedSite> {
     })
 }
 
-/// What is at home in the ecosystem of the main language.
+/// Suggests the usual generator of the main language's ecosystem.
 fn by_ecosystem(report: &Report, formats: &Formats) -> Option<SuggestedSite> {
     let guides = formats.all;
     let library =
@@ -144,7 +144,7 @@ fn by_ecosystem(report: &Report, formats: &Formats) -> Option<SuggestedSite> {
     })
 }
 
-/// By the framework in use.
+/// Suggests a generator by the framework in use.
 fn script_site(report: &Report, guides: usize) -> SuggestedSite {
     let frameworks =
         report.project.as_ref().map_or(&[][..], |project| project.frameworks.as_slice());
@@ -187,7 +187,7 @@ fn script_site(report: &Report, guides: usize) -> SuggestedSite {
     )
 }
 
-/// Where no ecosystem has one of its own.
+/// Suggests a generator for other projects.
 fn general(report: &Report, formats: &Formats) -> SuggestedSite {
     let guides = formats.all;
     if guides > MANY {
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use crate::repo::report::{Presence, Project};
 
-    /// Guides with these endings, and what is suggested for them.
+    /// Guides with these extensions, and the suggestion for them.
     fn suggested(report: &Report, endings: &[&str]) -> Option<SuggestedSite> {
         let format = |ending: &str| match ending {
             "rst" => Format::Restructured,

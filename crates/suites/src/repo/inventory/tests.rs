@@ -6,7 +6,7 @@ use crate::repo::{
 use DocumentKind as K;
 use outline::{Matter, Outline};
 
-/// The facts of a document, as far as this module asks for them.
+/// The document facts that this module uses.
 pub(super) fn facts(path: &str, text: &str) -> DocumentFacts {
     let outline = Outline::read(path, text);
     let headed = || outline.sections.iter().filter(|section| section.level > 0);

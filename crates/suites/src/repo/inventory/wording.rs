@@ -1,13 +1,13 @@
-//! How headings call things, in the languages that most READMEs are written in. Data and its lookup: no documents.
+//! Heading words by topic, in the languages of most READMEs. Data and lookup only; knows no documents.
 
-/// Words that headings use for one topic, with `, ` between them.
+/// Words in headings for one topic, separated by `, `.
 struct Topic {
     name: &'static str,
-    /// Found anywhere in a heading.
+    /// Matches anywhere in a heading.
     anywhere: &'static str,
-    /// Found where a heading begins with them.
+    /// Matches at the start of a heading.
     first: &'static str,
-    /// Found where they are the whole heading.
+    /// Matches the whole heading.
     whole: &'static str,
 }
 
@@ -135,7 +135,7 @@ pub(super) fn names(heading: &str, topic: &str) -> bool {
     let plain = plain(heading);
     let Some(topic) = TOPICS.iter().find(|known| known.name == topic) else { return false };
     let anywhere = |word: &str| {
-        // Words of scripts without spaces stand inside others.
+        // In scripts without spaces, words appear inside others.
         let dense = word.chars().all(|c| c > '\u{2e80}' || c == ' ');
         if dense { plain.contains(word) } else { has(&plain, word) }
     };
@@ -149,17 +149,17 @@ pub(super) fn names_any(heading: &str) -> bool {
     TOPICS.iter().any(|topic| names(heading, topic.name))
 }
 
-/// The phrases of a list, which has `, ` between them.
+/// Splits a list separated by `, `.
 pub(super) fn each(list: &'static str) -> impl Iterator<Item = &'static str> {
     list.split(", ").filter(|phrase| !phrase.is_empty())
 }
 
-/// What follows a phrase with which a [`plain`] text begins, as whole words.
+/// Returns the text after a phrase at the start of a [`plain`] text, by whole words.
 pub(super) fn after<'a>(plain: &'a str, phrase: &str) -> Option<&'a str> {
     plain.strip_prefix(' ')?.strip_prefix(phrase)?.strip_prefix(' ')
 }
 
-/// Whether a [`plain`] text has a phrase, as whole words.
+/// Whether a [`plain`] text contains a phrase as whole words.
 pub(super) fn has(plain: &str, phrase: &str) -> bool {
     plain.match_indices(phrase).any(|(at, _)| {
         let before = plain.get(..at).is_none_or(|before| before.ends_with(' '));
@@ -167,7 +167,7 @@ pub(super) fn has(plain: &str, phrase: &str) -> bool {
     })
 }
 
-/// Letters and digits in lower case, one space between words and at both ends; numbers in front are left out.
+/// Keeps letters and digits in lowercase, with one space between words and at both ends; drops leading numbers.
 pub(super) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len() + 2);
     plain.push(' ');

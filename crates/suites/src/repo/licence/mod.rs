@@ -1,4 +1,4 @@
-//! Under which licence a project comes: by the text of its licence files, by what its manifests say, and by both.
+//! Identifies a project's license from license files, manifests, or both.
 
 mod likeness;
 mod notice;
@@ -14,16 +14,16 @@ use likeness::Listed;
 use spdx::{Expression, ParseMode};
 use std::collections::BTreeSet;
 
-/// More licence files than this are not read.
+/// Maximum number of license files to read.
 const FILES: usize = 24;
-/// Bytes of a licence file that are read: to compare a text with every known licence takes long.
+/// Bytes read from a license file: comparing a text with every known license is slow.
 const LICENCE_BYTES: u64 = 256 << 10;
-/// Source files whose first lines are asked which versions of a GNU licence they mean.
+/// Maximum number of source files searched for the version of a GNU license.
 const SOURCES: usize = 60;
-/// Where the notice of a source file must end.
+/// Bytes of a source file that may contain the notice.
 const NOTICE_BYTES: u64 = 2048;
 
-/// Words that start a list of what others wrote: licences after them are not the project's own.
+/// Phrases that introduce third-party code: licenses after them are not the project's own.
 const OTHERS: &[&str] = &[
     "third-party",
     "third party",
@@ -51,7 +51,7 @@ const OTHERS: &[&str] = &[
     "taken from",
 ];
 
-/// Words of terms that change what a licence means; in lower case, and whole.
+/// Whole words of terms that change a license, in lowercase.
 const TERMS: &[&str] = &[
     "shall",
     "must",
@@ -70,14 +70,14 @@ const TERMS: &[&str] = &[
     "acknowledge",
 ];
 
-/// The SPDX expression of a text, where it is sure. The text of a GNU licence does not tell `-only` from `-or-later`:
-/// its id comes without either.
+/// Returns the SPDX expression of a text, if certain. The text of a GNU license does not distinguish `-only` from
+/// `-or-later`: its id has neither.
 #[cfg(test)]
 fn identify(text: &str) -> Option<String> {
     word_for_word(text).or_else(|| Listed::load()?.most_like(text))
 }
 
-/// Under which licence the project comes, and what could not be read.
+/// Identifies the project's license, and lists files that could not be read.
 pub(super) fn of_project(
     tree: &Tree,
     presence: &Presence,
@@ -95,18 +95,18 @@ pub(super) fn of_project(
     (expression, problems)
 }
 
-/// Whether two expressions have no licence in common.
+/// Whether two expressions share no license.
 pub(super) fn disagree(one: &str, other: &str) -> bool {
     let (one, other) = (ids(one), ids(other));
     !one.is_empty() && !other.is_empty() && one.is_disjoint(&other)
 }
 
-/// What a manifest means, as SPDX writes it; `None` where that is not sure.
+/// Converts a manifest's license to an SPDX expression; `None` if uncertain.
 pub(super) fn meant(licence: &str) -> Option<String> {
     expression(licence).or_else(|| notice::read(licence))
 }
 
-/// What the licence files hold, one expression for each that tells.
+/// Identifies the license files, with one expression for each known one.
 fn read_files(
     tree: &Tree,
     presence: &Presence,
@@ -125,7 +125,7 @@ fn read_files(
             Err(problem) => problems.push(problem),
         }
     }
-    // Likeness is dear and never surer than the project's own word.
+    // Similarity is slow and never more certain than the project's own statement.
     if held.is_empty()
         && !unknown.is_empty()
         && stated(manifests, &BTreeSet::new()).is_none()
@@ -136,7 +136,7 @@ fn read_files(
     (held, problems)
 }
 
-/// Files at the top that hold the project's licence, and those of `LICENSES/`.
+/// Returns the top-level license files, and those in `LICENSES/`.
 fn files<'a>(tree: &'a Tree, presence: &'a Presence) -> Vec<&'a str> {
     let mut files: Vec<&str> = tree
         .files()
@@ -166,13 +166,13 @@ fn is_licence(name: &str) -> bool {
         && !others.iter().any(|word| name.contains(word))
 }
 
-/// The expression of a text that holds known licences word for word, or that only names them.
+/// Returns the expression of a text that contains known licenses verbatim, or only names them.
 fn word_for_word(text: &str) -> Option<String> {
     let found = texts::find(text);
     if found.is_empty() { notice::read(text) } else { join_found(text, &found) }
 }
 
-/// How the licences in one text combine; `None` where it has terms of its own.
+/// Combines the licenses in one text; `None` if it has additional terms.
 fn join_found(text: &str, found: &[texts::Found]) -> Option<String> {
     let mut between = String::new();
     let mut ids: Vec<String> = Vec::new();
@@ -195,7 +195,7 @@ fn join_found(text: &str, found: &[texts::Found]) -> Option<String> {
     }
     let rest = text.get(end..).unwrap_or_default();
     between.push_str(of_others(rest).and_then(|at| rest.get(..at)).unwrap_or(rest));
-    // What is named beside the texts counts as well, and its part in it is not known.
+    // Licenses named next to the texts count too, and their role is unknown.
     let names = notice::words(&between);
     let others = notice::named(&names)
         .into_iter()
@@ -208,27 +208,27 @@ fn join_found(text: &str, found: &[texts::Found]) -> Option<String> {
     Some(ids.join(if choice { " OR " } else { " AND " }))
 }
 
-/// Whether these are the two licences that come together to be chosen from, by a custom that needs no words.
+/// Whether these two licenses are by convention offered as a choice.
 fn is_pair<'a>(ids: impl Iterator<Item = &'a str>) -> bool {
     let mut ids: Vec<&str> = ids.collect();
     ids.sort_unstable();
     ids == ["Apache-2.0", "MIT"]
 }
 
-/// The LGPL takes in the GPL, whose text comes with it for that reason.
+/// The LGPL incorporates the GPL, so the GPL text often accompanies it.
 fn drop_incorporated(ids: &mut Vec<String>) {
     if ids.iter().any(|id| id == "LGPL-3.0") {
         ids.retain(|id| id != "GPL-3.0");
     }
 }
 
-/// Where a text turns to what others wrote.
+/// Returns where a text starts to list third-party code.
 fn of_others(text: &str) -> Option<usize> {
     let text = text.to_ascii_lowercase();
     OTHERS.iter().filter_map(|phrase| text.find(phrase)).min()
 }
 
-/// Whether a text has terms of its own, lines of copyright left out.
+/// Whether a text has additional terms, ignoring copyright lines.
 fn has_terms(text: &str) -> bool {
     text.lines().any(|line| {
         let plain = notice::words(line);
@@ -238,7 +238,7 @@ fn has_terms(text: &str) -> bool {
     })
 }
 
-/// What the outermost manifests say, where they agree, or where one of them has all that the texts have.
+/// Returns the license in the outermost manifests, if they agree, or if one includes all license texts.
 fn stated(manifests: &[Manifest], texts: &BTreeSet<String>) -> Option<String> {
     let own = |manifest: &&Manifest| !manifest.path.split('/').any(is_of_others);
     let saying = manifests.iter().filter(own).filter(|manifest| manifest.licence.is_some());
@@ -261,7 +261,7 @@ fn is_of_others(folder: &str) -> bool {
     ["test", "tests", "fixtures", "testdata", "examples", "vendor", "third_party"].contains(&folder)
 }
 
-/// How the licences of several files combine.
+/// Combines the licenses of several files.
 fn combine(
     tree: &Tree,
     presence: &Presence,
@@ -300,7 +300,7 @@ fn readme_leaves_choice(tree: &Tree, presence: &Presence) -> bool {
     })
 }
 
-/// Adds `-only` or `-or-later` to GNU licences, where the notices of source files agree on it.
+/// Adds `-only` or `-or-later` to GNU licenses if the source file notices agree.
 fn with_versions(tree: &Tree, expression: &str) -> String {
     let bare = |id: &str| id.contains("GPL-") && base(id) == id;
     if !expression.split(' ').any(bare) {
@@ -330,13 +330,13 @@ fn with_versions(tree: &Tree, expression: &str) -> String {
     each.collect::<Vec<_>>().join(" ")
 }
 
-/// A text that is an expression as SPDX writes it, or as older manifests do: `MIT/Apache-2.0`, `GPL-2.0+`.
+/// Parses an SPDX expression, or an older form: `MIT/Apache-2.0`, `GPL-2.0+`.
 fn expression(text: &str) -> Option<String> {
     let spaced = text.replace('/', " OR ");
     let spaced = spaced.split_whitespace().collect::<Vec<_>>().join(" ");
     let mode = ParseMode {
         allow_slash_as_or_operator: false,
-        // They guess: `BSD` would become the one with two clauses.
+        // The lenient parser guesses: `BSD` would become the two-clause license.
         allow_imprecise_license_names: false,
         allow_postfix_plus_on_gpl: true,
         allow_deprecated: true,
@@ -349,7 +349,7 @@ fn expression(text: &str) -> Option<String> {
     listed.into_iter().find(|name| name.eq_ignore_ascii_case(&spaced)).map(str::to_owned)
 }
 
-/// The licences that an expression names, without what a text can't tell.
+/// Returns the licenses in an expression, without distinctions that a text does not show.
 fn ids(expression: &str) -> BTreeSet<String> {
     let words = expression.split([' ', '(', ')']).filter(|word| !word.is_empty());
     let mut ids = BTreeSet::new();
@@ -367,7 +367,7 @@ fn ids(expression: &str) -> BTreeSet<String> {
     ids
 }
 
-/// Without what the text of a GNU licence does not tell.
+/// Strips what the text of a GNU license does not show.
 fn base(id: &str) -> &str {
     let id = id.strip_suffix('+').unwrap_or(id);
     let id = id.strip_suffix("-only").or_else(|| id.strip_suffix("-or-later")).unwrap_or(id);

@@ -1,10 +1,10 @@
-//! What a text says of licences without holding them: `SPDX-License-Identifier`, "MIT or Apache-2.0, at your option",
-//! "or (at your option) any later version". Knows nothing of files.
+//! Parses texts that name licenses without containing them: `SPDX-License-Identifier`, "MIT or Apache-2.0, at your
+//! option", "or (at your option) any later version". Knows nothing of files.
 
-/// Longer texts do more than name licences.
+/// Maximum number of words in a notice.
 const NOTICE_WORDS: usize = 160;
 
-/// Licences by the names that notices give them, in letters and digits; longer names before those they begin with.
+/// Licenses by their names in notices, in letters and digits; longer names before their prefixes.
 const NAMES: &[(&str, &str)] = &[
     ("apache license version 2 0", "Apache-2.0"),
     ("apache license 2 0", "Apache-2.0"),
@@ -31,10 +31,10 @@ const NAMES: &[(&str, &str)] = &[
     ("cc0 1 0", "CC0-1.0"),
 ];
 
-/// Words of texts that are a licence of their own, whatever name they bear.
+/// Words of texts that are licenses themselves, whatever their name.
 const GRANTS: &[&str] = &[" hereby ", " granted ", " liable ", " redistributions "];
 
-/// Words by which a text leaves the choice to its reader.
+/// Phrases that leave the choice to the reader.
 const CHOICE: &[&str] = &[
     "at your option",
     "at your choice",
@@ -50,7 +50,7 @@ const CHOICE: &[&str] = &[
     "you can choose",
 ];
 
-/// The expression that a short text names; `None` where it names none, or does not say how several combine.
+/// Returns the expression in a short text; `None` if it names none, or does not say how several combine.
 pub(super) fn read(text: &str) -> Option<String> {
     let plain = words(text);
     if plain.split(' ').count() > NOTICE_WORDS {
@@ -71,7 +71,7 @@ pub(super) fn read(text: &str) -> Option<String> {
     (one || (ids.len() > 1 && leaves_choice(text))).then(|| ids.join(" OR "))
 }
 
-/// The licences that a text in plain [`words`] names, in its order, each once.
+/// Returns the distinct licenses named in normalized [`words`], in order.
 pub(super) fn named(plain: &str) -> Vec<&'static str> {
     let at =
         |(name, id): &(&str, &'static str)| plain.find(&format!(" {name} ")).map(|at| (at, *id));
@@ -86,7 +86,7 @@ pub(super) fn named(plain: &str) -> Vec<&'static str> {
     ids
 }
 
-/// The expression after `SPDX-License-Identifier:`.
+/// Returns the expression after `SPDX-License-Identifier:`.
 pub(super) fn tagged(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("SPDX-License-Identifier:")?;
     let line = rest.lines().next()?;
@@ -94,13 +94,13 @@ pub(super) fn tagged(text: &str) -> Option<String> {
     super::expression(line)
 }
 
-/// Whether a text leaves it to its reader which of several licences to take.
+/// Whether a text lets the reader choose among several licenses.
 pub(super) fn leaves_choice(text: &str) -> bool {
     let plain = words(text);
     CHOICE.iter().any(|phrase| plain.contains(&format!(" {phrase} ")))
 }
 
-/// Whether a notice in a source file says `or later` (true) or names one version alone (false) of a GNU licence.
+/// Whether a source file notice says `or later` (true) or names one GNU license version (false).
 pub(super) fn later_versions(head: &str) -> Option<bool> {
     if let Some(tag) = tagged(head) {
         let gnu = tag.contains("GPL-");
@@ -117,14 +117,14 @@ pub(super) fn later_versions(head: &str) -> Option<bool> {
     alone.iter().any(|phrase| plain.contains(phrase)).then_some(false)
 }
 
-/// Whether a licence is meant that has no name in the table: it must not go unsaid.
+/// Whether a text names a license that is not in the table: it must not be ignored.
 fn names_another(plain: &str) -> bool {
     [" gpl ", " lgpl ", " agpl ", " general public license ", " proprietary ", " commercial "]
         .iter()
         .any(|name| plain.contains(name))
 }
 
-/// Letters and digits in lower case, one space between words and at both ends.
+/// Keeps letters and digits in lowercase, with one space between words and at both ends.
 pub(super) fn words(text: &str) -> String {
     let mut plain = String::with_capacity(text.len() + 2);
     plain.push(' ');

@@ -9,7 +9,7 @@ fn says(path: &str, licence: &str) -> Manifest {
     Manifest { path: path.into(), licence: Some(licence.into()), ..Manifest::default() }
 }
 
-/// The licence of a folder with these files; a file named after its licence holds the text of that.
+/// Identifies the license of a folder with these files; a file named after a license contains its text.
 fn project(files: &[(&str, String)], manifests: &[Manifest]) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {
@@ -35,7 +35,7 @@ fn no_listed_text_is_taken_for_another() {
         let Some(id) = spdx::license_id(licence.name) else { continue };
         let Some(found) = word_for_word(id.text()) else { continue };
         let same_text = spdx::license_id(&found).is_some_and(|it| it.text() == id.text());
-        // SPDX has replaced these two names by the one that is found.
+        // SPDX has replaced these two names with the one that is found.
         let replaced = ["BSD-2-Clause-FreeBSD", "BSD-2-Clause-NetBSD"].contains(&licence.name);
         let same = same_text || found == base(licence.name) || replaced && found == "BSD-2-Clause";
         assert!(same, "{} is taken for {found}", licence.name);
@@ -108,7 +108,7 @@ fn likeness_is_sure_or_silent() {
             text("ISC").replace("THE AUTHOR DISCLAIMS", "THE AUTHORS DISCLAIM"),
             Some("ISC"),
         ),
-        // More like a licence of Pixar's than like what it is.
+        // More similar to a Pixar license than to itself.
         ("changed and cut", without_appendix, None),
         ("prose", "This is a story about licences, and about nothing else.".to_owned(), None),
         ("nothing", String::new(), None),
@@ -120,7 +120,7 @@ fn likeness_is_sure_or_silent() {
     assert_eq!(identify(text("GPL-3.0-only")).as_deref(), Some("GPL-3.0"));
 }
 
-/// Name, files, manifests, and the licence that they tell.
+/// Name, files, manifests, and the expected license.
 type Case = (&'static str, Vec<(&'static str, String)>, Vec<Manifest>, Option<&'static str>);
 
 #[test]

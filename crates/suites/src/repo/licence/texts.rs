@@ -1,30 +1,30 @@
-//! Licences whose text people leave as it is, found by that text. Knows nothing of files, and of no licence but these.
+//! Identifies common licenses by their exact text. Knows nothing of files, and no other licenses.
 //!
-//! A text is compared without spaces, marks and case, so that wrapping, comment signs and typography make no
-//! difference. What does differ between copies (names, numbering) lies between pieces, each of which is compared by
-//! length and hash.
+//! A text is compared without spaces, punctuation and case, so wrapping, comment markers and typography do not matter.
+//! Parts that differ between copies (names, numbering) lie between passages, each of which is compared by length and
+//! hash.
 
 use memchr::memmem;
 
-/// How far from the compared pieces the rest of an official text may lie: preambles, and how to apply it.
+/// Maximum distance of the rest of an official text from the compared passages: preambles, and how to apply it.
 const FRAME: usize = 3600;
 
-/// The text of a licence or an exception.
+/// The text of a license or exception.
 struct Text {
     id: &'static str,
-    /// Where the official text begins and ends, where that is outside the pieces.
+    /// Start and end of the official text, if outside the passages.
     frame: (&'static str, &'static str),
-    /// In their order.
+    /// Passages in order.
     pieces: &'static [Piece],
 }
 
-/// A part of a text that is the same in every copy.
+/// A passage that is the same in every copy.
 struct Piece {
     begin: &'static str,
     length: usize,
-    /// By [`hash`], of the whole piece.
+    /// [`hash`] of the whole passage.
     hash: u64,
-    /// How much may stand between it and the piece before.
+    /// Maximum distance from the previous passage.
     within: usize,
 }
 
@@ -249,16 +249,16 @@ const TEXTS: &[Text] = &[
     },
 ];
 
-/// A licence that a text holds.
+/// A license found in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
-    /// As SPDX has it; the GNU licences without `-only` or `-or-later`, which their text does not tell.
+    /// SPDX id; GNU licenses without `-only` or `-or-later`, which their text does not show.
     pub(super) id: &'static str,
     /// Its first and last byte, in the text.
     pub(super) span: (usize, usize),
 }
 
-/// Every known licence and exception in a text, in the order of the text.
+/// Finds all known licenses and exceptions in a text, in text order.
 pub(super) fn find(text: &str) -> Vec<Found> {
     let (letters, places) = squeeze(text);
     let mut bodies: Vec<(&Text, usize, usize)> = Vec::new();
@@ -270,7 +270,7 @@ pub(super) fn find(text: &str) -> Vec<Found> {
     }
     bodies.sort_by_key(|(_, start, end)| (*start, usize::MAX - end));
     let mut covered = 0;
-    // A text inside another is part of it.
+    // A match inside another one is part of it.
     bodies.retain(|(_, start, end)| {
         let apart = *start >= covered;
         covered = covered.max(*end);
@@ -288,12 +288,12 @@ pub(super) fn find(text: &str) -> Vec<Found> {
     found
 }
 
-/// Whether a licence is among the common ones.
+/// Whether a license is among the common ones.
 pub(super) fn knows(id: &str) -> bool {
     TEXTS.iter().any(|text| text.id == id)
 }
 
-/// Where a text ends that begins here, if every piece is as it should be.
+/// Returns the end of a license text that starts here, if all passages match.
 fn whole(known: &Text, letters: &[u8], start: usize) -> Option<usize> {
     let mut end = start;
     for piece in known.pieces {
@@ -307,7 +307,7 @@ fn whole(known: &Text, letters: &[u8], start: usize) -> Option<usize> {
     Some(end)
 }
 
-/// The span of the official text around its pieces, within what lies before them and what lies after.
+/// Extends the span to the whole official text, limited by its neighbors.
 fn framed(
     known: &Text,
     letters: &[u8],
@@ -323,7 +323,7 @@ fn framed(
     (begin.map_or(start, |at| from + at), close.map_or(end, |at| end + at + last.len()))
 }
 
-/// Letters and digits alone, in lower case, and where each stood. Marks of lists, which copies lose, are left out.
+/// Keeps lowercase letters and digits with their offsets. Drops list markers, which copies lose.
 fn squeeze(text: &str) -> (Vec<u8>, Vec<u32>) {
     let (mut letters, mut places) =
         (Vec::with_capacity(text.len()), Vec::with_capacity(text.len()));
@@ -342,7 +342,7 @@ fn squeeze(text: &str) -> (Vec<u8>, Vec<u32>) {
     (letters, places)
 }
 
-/// Whether a word numbers an item of a list: `1.`, `(a)`, `iv)`.
+/// Whether a word is a list marker: `1.`, `(a)`, `iv)`.
 fn is_mark(word: &[u8]) -> bool {
     let word = word.strip_prefix(b"(").unwrap_or(word);
     let Some((b'.' | b')', number)) = word.split_last() else { return false };
@@ -354,7 +354,7 @@ fn is_mark(word: &[u8]) -> bool {
     }
 }
 
-/// FNV-1a: the table above outlives any version of the standard library's hashes.
+/// FNV-1a: the table above must not depend on the standard library's hashes.
 fn hash(letters: &[u8]) -> u64 {
     letters.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! What a project keeps out of git: a link to it leads to something that is made, not written.
+//! Paths ignored by git: a link to one points to a generated file.
 
 use crate::repo::tree::Tree;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -11,13 +11,13 @@ pub(super) struct Ignored {
 }
 
 impl Ignored {
-    /// Of a project.
+    /// Reads the rules of a project.
     pub(super) fn of(tree: &Tree) -> Self {
         let files = tree.files().iter().filter(|file| file.name() == ".gitignore");
         let rules = files.filter_map(|file| {
             let mut builder = GitignoreBuilder::new("");
             for line in tree.text(&file.path).ok()?.lines() {
-                // A rule that can't be read rules nothing out.
+                // An invalid rule ignores nothing.
                 builder.add_line(None, line).ok();
             }
             Some((file.folder().to_owned(), builder.build().ok()?))
@@ -25,7 +25,7 @@ impl Ignored {
         Self { rules: rules.collect() }
     }
 
-    /// Whether a path that is not there would be left out.
+    /// Whether a missing path would be ignored.
     pub(super) fn has(&self, path: &str) -> bool {
         let ends = path.match_indices('/').map(|(at, _)| (at, at + 1));
         [(0, 0)].into_iter().chain(ends).any(|(end, start)| {

@@ -1,4 +1,4 @@
-//! Links and anchors that lead nowhere. Says so only where it is sure: a wrong finding costs trust.
+//! Finds broken links and anchors. Reports only certain ones: a wrong finding costs trust.
 
 mod ignored;
 mod parts;
@@ -26,14 +26,14 @@ use std::{
 use suggestion::Suggestions;
 use target::Target;
 
-/// Broken links that are listed.
+/// Maximum number of listed broken links.
 const LISTED: usize = 500;
-/// A longer target names no file: paths are cut into parts in many ways, and each part is looked up.
+/// Maximum length of a target: paths are split in many ways, and each part is looked up.
 const LONGEST_TARGET: usize = 1024;
-/// Links between two looks at the clock.
+/// Number of links between deadline checks.
 const STEP: usize = 64;
 
-/// Follows every relative link, as far as there is time.
+/// Checks every relative link until the deadline.
 pub(super) fn check(tree: &Tree, documents: &[DocumentFacts], halt: Halt<'_>) -> Links {
     let sites = Sites::of(tree);
     let by_path = documents.iter().map(|one| (&*one.path, Linked::new(one))).collect();
@@ -78,12 +78,12 @@ struct Broken<'a> {
     document: &'a DocumentFacts,
     link: &'a Link,
     problem: LinkProblem,
-    /// The document without the anchor, or the path in its true letters.
+    /// The document without the anchor, or the path in its real case.
     found: Option<String>,
 }
 
 impl<'a> Broken<'a> {
-    /// The anchor of the document itself that is not there.
+    /// Returns the missing anchor of the document itself.
     fn own_fragment(&self) -> Option<&'a str> {
         self.link.target.strip_prefix('#')
     }
@@ -100,14 +100,14 @@ struct Checker<'a> {
     halt: Halt<'a>,
 }
 
-/// A document that links lead to, with what is asked of it for each of them.
+/// A link target document, with cached data for checking anchors.
 struct Linked<'a> {
     facts: &'a DocumentFacts,
-    /// Whether something else writes a part of it.
+    /// Whether something else generates part of it.
     includes: bool,
     /// Whether it is a page of a site.
     is_page: bool,
-    /// The letters of its headings.
+    /// Letters of its headings.
     headings: OnceLock<HashSet<String>>,
     slugs: OnceLock<Vec<String>>,
 }
@@ -130,7 +130,7 @@ impl<'a> Linked<'a> {
     }
 }
 
-/// Whether a document has the front matter of a page.
+/// Whether a document has page front matter.
 fn is_page(document: &DocumentFacts) -> bool {
     document.links.iter().any(|link| &*link.target == "site:")
 }
@@ -193,7 +193,7 @@ impl<'a> Checker<'a> {
         (!is_written_elsewhere).then_some((LinkProblem::MissingAnchor, Some(file)))
     }
 
-    /// The findings as they are reported.
+    /// Converts the findings for the report.
     fn tell(&self, tree: &Tree, broken: Vec<Broken<'a>>) -> Vec<BrokenLink> {
         let suggestions = Suggestions::of(tree, self.halt);
         let links = broken.into_iter().map(|broken| {
@@ -221,13 +221,13 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Whether the links of a document are meant to lead somewhere in this tree.
+/// Whether the links of a document should resolve in this tree.
 fn is_checked(document: &DocumentFacts) -> bool {
     let path = &document.path;
     !places::is_sample(path) && (!places::is_test(path) || places::is_readme(path))
 }
 
-/// Whether a fragment may name something in a document, seen from another one.
+/// Whether a fragment may name something in a document linked from another one.
 fn may_have(from: &DocumentFacts, linked: &Linked<'_>, fragment: &str) -> bool {
     let target = linked.facts;
     if target::is_free(fragment) {
@@ -238,7 +238,7 @@ fn may_have(from: &DocumentFacts, linked: &Linked<'_>, fragment: &str) -> bool {
     if target.anchors.binary_search(&anchor_key(fragment)).is_ok() {
         return true;
     }
-    // Something else writes a part of it, or it is a part of something else.
+    // Part of it is generated, or it is included elsewhere.
     if linked.includes || places::is_partial(&target.path) {
         return true;
     }
@@ -253,8 +253,8 @@ fn may_have(from: &DocumentFacts, linked: &Linked<'_>, fragment: &str) -> bool {
     }
 }
 
-/// Whether a heading may have this name where nobody knows the renderer: they differ in which signs of other scripts they
-/// keep, and sites that are made elsewhere put the name of the heading above before it.
+/// Whether a heading may have this slug in an unknown renderer: they differ in which characters they keep, and some
+/// sites prepend the parent heading.
 fn has_heading_like(document: &Linked<'_>, fragment: &str) -> bool {
     let decoded = percent_encoding::percent_decode_str(fragment).decode_utf8_lossy();
     if decoded.is_ascii() && !document.is_page {
@@ -268,7 +268,7 @@ fn has_heading_like(document: &Linked<'_>, fragment: &str) -> bool {
     document.is_page && ends.any(|end| end.len() > 3 && headings.contains(end))
 }
 
-/// The letters and digits of a text, in lower case.
+/// Returns the lowercase letters and digits of a text.
 fn letters(text: &str) -> String {
     text.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect()
 }

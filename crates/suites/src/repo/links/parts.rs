@@ -1,4 +1,4 @@
-//! Folders of documents that something puts together: the parts of a book name anchors of one another as their own.
+//! Folders of documents that are combined: parts of a book refer to anchors of one another as their own.
 
 use crate::repo::{
     facts::{DocumentFacts, Format, anchor_key},
@@ -6,11 +6,10 @@ use crate::repo::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Fewer anchors that lie elsewhere are slips.
+/// Minimum number of anchors found elsewhere; fewer are mistakes.
 const FEW: usize = 3;
 
-/// Folders whose documents are parts of a whole, by the anchors that they miss: most of those that they name as their own
-/// lie in other documents.
+/// Finds folders whose documents are parts of a whole: most of their missing local anchors are in other documents.
 pub(super) fn folders_of_parts<'a>(
     documents: &'a [DocumentFacts],
     missed: impl Iterator<Item = (&'a DocumentFacts, &'a str)>,

@@ -1,4 +1,4 @@
-//! The way from a document to what a link names: files as they lie, and as sites and hosts show them.
+//! Resolves links: files in the tree, and as shown by sites and hosts.
 
 use super::{
     ignored::Ignored,
@@ -16,9 +16,9 @@ use std::{
     sync::OnceLock,
 };
 
-/// Endings of documents that a site shows without them, or as `.html`.
+/// Extensions that a site drops or replaces with `.html`.
 const ENDINGS: [&str; 9] = ["md", "mdx", "markdown", "rst", "adoc", "html", "htm", "txt", "ipynb"];
-/// Pages that are shown for their folder.
+/// Index pages of a folder.
 const FIRST_PAGES: [&str; 9] = [
     "index.md",
     "README.md",
@@ -47,7 +47,7 @@ const SERVED: [&str; 14] = [
     "docs/static",
     "doc",
 ];
-/// What a host of repositories shows beside files, two steps above them.
+/// Pages of a repository host next to files, two levels above them.
 const HOST_PAGES: [&str; 33] = [
     "issues",
     "wiki",
@@ -83,57 +83,57 @@ const HOST_PAGES: [&str; 33] = [
     "-",
     "blame",
 ];
-/// Files that HTML needs to look and work as it should, which a build may make.
+/// Assets of HTML pages, which a build may create.
 const BUILT: [&str; 11] =
     ["js", "mjs", "css", "map", "wasm", "json", "zip", "gz", "tgz", "dmg", "exe"];
 
-/// Where a link leads.
+/// Destination of a link.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// To a file, by its path.
+    /// A file, by path.
     File(String),
-    /// To a folder.
+    /// A folder.
     Folder,
-    /// To nothing that can be told from here.
+    /// Unknown from here.
     Unknown,
-    /// To nothing.
+    /// Missing.
     Missing,
-    /// To a path in other letters.
+    /// A path that differs in case.
     OtherCase(String),
-    /// Out of the repository.
+    /// Outside the repository.
     Outside,
 }
 
-/// The document that a link stands in.
+/// The document that contains a link.
 #[derive(Clone, Copy)]
 pub(super) struct LinkSource<'a> {
     pub(super) document: &'a DocumentFacts,
-    /// Whether it has the front matter of a page.
+    /// Whether it has page front matter.
     pub(super) is_page: bool,
 }
 
-/// Knows every file and how it can be reached.
+/// Index of all files and how links reach them.
 pub(super) struct Routes<'a> {
     tree: &'a Tree,
     sites: &'a Sites,
-    /// Whether the analysed folder is a whole repository.
+    /// Whether the analyzed folder is a whole repository.
     whole: bool,
     submodules: Vec<String>,
-    /// Paths in small letters.
+    /// Paths by lowercase path.
     lower: OnceLock<HashMap<String, Box<str>>>,
-    /// Names of files in small letters.
+    /// Lowercase file names.
     names: OnceLock<HashSet<String>>,
-    /// Files by their ends.
+    /// Files by path suffix.
     tails: OnceLock<Tails<'a>>,
-    /// Files in folders of a language or a version, with `*` in the place of that.
+    /// Files in language or version folders, with `*` in place of that folder.
     variants: OnceLock<HashSet<String>>,
-    /// Folders that hold pages of HTML.
+    /// Folders with HTML pages.
     pages: OnceLock<HashSet<&'a str>>,
     ignored: OnceLock<Ignored>,
 }
 
 impl<'a> Routes<'a> {
-    /// Of a project.
+    /// Builds the index of a project.
     pub(super) fn of(tree: &'a Tree, sites: &'a Sites) -> Self {
         let submodules = match tree.file(".gitmodules") {
             Some(_) => submodules_in(&tree.text(".gitmodules").unwrap_or_default()),
@@ -153,7 +153,7 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// Follows a decoded path from a document.
+    /// Resolves a decoded path from a document.
     pub(super) fn follow(&self, from: LinkSource<'_>, path: &str, image: bool) -> End {
         let document = from.document;
         if let Some(rooted) = path.strip_prefix('/') {
@@ -174,7 +174,7 @@ impl<'a> Routes<'a> {
         self.tree.has_folder(path).then_some(End::Folder)
     }
 
-    /// A path that is not there as written.
+    /// Searches for a path that does not exist as written.
     fn search(&self, from: LinkSource<'_>, path: &str, joined: &str, image: bool) -> End {
         let document = from.document;
         if let Some(end) = self.shown_as(joined) {
@@ -188,7 +188,7 @@ impl<'a> Routes<'a> {
             return end;
         }
         if let Some(other) = self.lower().get(&joined.to_lowercase()) {
-            // A site may write its addresses in small letters.
+            // A site may use lowercase URLs.
             let is_address = site.is_some() && ending_of(joined).is_none();
             return if is_address { End::Unknown } else { End::OtherCase(other.to_string()) };
         }
@@ -220,7 +220,7 @@ impl<'a> Routes<'a> {
         if certain && !is_elsewhere && !is_made() { End::Missing } else { End::Unknown }
     }
 
-    /// A path under other endings, or the first page of a folder.
+    /// Searches with other extensions, or for a folder's index page.
     fn shown_as(&self, path: &str) -> Option<End> {
         let mut stems = vec![path];
         if let Some(stem) = path.strip_suffix(".html").or(path.strip_suffix(".htm")) {
@@ -242,7 +242,7 @@ impl<'a> Routes<'a> {
         None
     }
 
-    /// A path as a page sees it that is shown as a folder. Documents may be shown by a site that is made elsewhere.
+    /// Searches from a page shown as a folder. The documents may be shown by a site built elsewhere.
     fn search_page(&self, document: &DocumentFacts, path: &str) -> Option<End> {
         if !places::lies_in_documentation(&document.path)
             && self.sites.around(&document.path).is_none()
@@ -254,7 +254,7 @@ impl<'a> Routes<'a> {
         self.exact(&joined).or_else(|| self.shown_as(&joined))
     }
 
-    /// A path as a site sees it: from folders above, and from those that it serves.
+    /// Searches as a site does: from ancestor folders and served folders.
     fn search_site(&self, document: &DocumentFacts, path: &str, site: &Site) -> Option<End> {
         let at = |folder: &str, path: &str| {
             let joined = join(folder, path)?;
@@ -272,7 +272,7 @@ impl<'a> Routes<'a> {
         SERVED.iter().find_map(|served| at(&join(&site.root, served)?, climbed))
     }
 
-    /// A path from the root: of the repository, or of a site.
+    /// Resolves a path from the root of the repository or site.
     fn follow_rooted(&self, document: &DocumentFacts, path: &str) -> End {
         let known = |joined: &str| self.exact(joined).or_else(|| self.shown_as(joined));
         let top = join("", path).unwrap_or_default();
@@ -296,7 +296,7 @@ impl<'a> Routes<'a> {
         End::Unknown
     }
 
-    /// A path that leads above the analysed folder.
+    /// Resolves a path above the analyzed folder.
     fn leave(&self, document: &DocumentFacts, path: &str) -> End {
         let above = path.split('/').find(|part| !matches!(*part, "" | "." | ".."));
         let is_host_page = above.is_none_or(|page| HOST_PAGES.contains(&page));
@@ -312,7 +312,7 @@ impl<'a> Routes<'a> {
                 End::Unknown
             });
         }
-        // What a page of HTML is served beside is known where it is served.
+        // What an HTML page is served with is known only where it is served.
         if document.format == Format::Markdown { End::Outside } else { End::Unknown }
     }
 
@@ -325,14 +325,14 @@ impl<'a> Routes<'a> {
         let document = from.document;
         let is_page = site.is_some() || from.is_page;
         match ending_of(joined).as_deref() {
-            // A site, or a program that writes pages, may make it.
+            // A site or page generator may create it.
             Some("html" | "htm" | "php" | "xml" | "epub") => {
                 !is_page && self.pages().contains(folder_of(joined))
             }
             None => !is_page && !self.is_rust_name(document, joined),
             Some("md" | "mdx" | "markdown") => match site.map(|site| site.generator) {
                 None => true,
-                // It also looks from the root of its documents, in folders that its configuration names.
+                // It also searches from the root of its documents, in folders named in its configuration.
                 Some(Generator::Docusaurus) => {
                     !self.has_name(joined) || places::is_readme(&document.path)
                 }
@@ -342,10 +342,10 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// Whether a path is there under another root: a program that shows the document puts it together from several.
+    /// Whether a path exists under another root: a tool may combine several roots.
     fn is_served(&self, document: &DocumentFacts, path: &str) -> bool {
         let climbed = path.trim_start_matches("./").trim_start_matches("../");
-        // Apple's DocC finds resources by their names.
+        // Apple's DocC finds resources by name.
         let is_catalogue =
             folder_of(&document.path).split('/').any(|it| places::ends_in(it, &["docc"]));
         if is_catalogue && self.has_name(path) {
@@ -364,7 +364,7 @@ impl<'a> Routes<'a> {
             && tails().below(climbed).next().is_some()
     }
 
-    /// Whether rustdoc looks a name up in the code: that of a type, or of a module, in a text that stands in the code too.
+    /// Whether rustdoc resolves a name in the code: a type or module, in a text included in the code.
     fn is_rust_name(&self, document: &DocumentFacts, joined: &str) -> bool {
         let (folder, name) = (folder_of(&document.path), name_of(joined));
         let beside = |path: &str| join(folder, path).and_then(|path| self.exact(&path)).is_some();
@@ -376,13 +376,13 @@ impl<'a> Routes<'a> {
                 && (is_type || beside(&format!("src/{name}.rs")) || beside(&format!("src/{name}")))
     }
 
-    /// Whether a file of this name lies anywhere.
+    /// Whether any file has this name.
     fn has_name(&self, path: &str) -> bool {
         let names = || self.tree.files().iter().map(|file| file.name().to_lowercase()).collect();
         self.names.get_or_init(names).contains(&name_of(path).to_lowercase())
     }
 
-    /// Whether a file differs from a path in nothing but one folder, which names a language or a version.
+    /// Whether a file differs from a path only in a language or version folder.
     fn has_variant(&self, path: &str) -> bool {
         let variants = self.variants.get_or_init(|| {
             let files = self.tree.files().iter();
@@ -416,12 +416,12 @@ fn is_certain_in_html(document: &DocumentFacts, joined: &str, site: Option<&Site
     is_written && site.is_none() && !folder_of(&document.path).split('/').any(is_app)
 }
 
-/// Whether a path lies in a folder.
+/// Whether a path is inside a folder.
 fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// `../tree/HEAD/x`: shown by a host of repositories, wherever the text is.
+/// `../tree/HEAD/x`: a repository host page, wherever the text is.
 fn is_host_page(path: &str) -> bool {
     let mut parts = path.split('/');
     parts.any(|part| matches!(part, "tree" | "blob" | "raw" | "edit"))
@@ -430,7 +430,7 @@ fn is_host_page(path: &str) -> bool {
             .is_some_and(|branch| matches!(branch, "HEAD" | "main" | "master" | "develop"))
 }
 
-/// The ending of a name, in small letters, where it has one that tells a kind of file: not that of `v1.2`.
+/// Returns a lowercase file extension that identifies a file type: not that of `v1.2`.
 fn ending_of(path: &str) -> Option<String> {
     let (stem, ending) = name_of(path).rsplit_once('.')?;
     let is_ending = (1..=8).contains(&ending.len())
@@ -439,7 +439,7 @@ fn ending_of(path: &str) -> Option<String> {
     (is_ending && !stem.is_empty()).then(|| ending.to_ascii_lowercase())
 }
 
-/// Folders of submodules: what lies in them may not be checked out.
+/// Submodule folders, which may not be checked out.
 fn submodules_in(text: &str) -> Vec<String> {
     let paths = text
         .lines()

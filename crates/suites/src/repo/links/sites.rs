@@ -1,14 +1,14 @@
-//! Documentation sites of a project: which folders are built into one, and by what.
+//! Documentation sites of a project: their folders and generators.
 
 use crate::repo::tree::{Tree, folder_of, join, name_of};
 use std::collections::HashMap;
 
-/// What builds a site.
+/// A site generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::repo) enum Generator {
     /// Sphinx.
     Sphinx,
-    /// `MkDocs` and its heirs.
+    /// `MkDocs` and its successors.
     MkDocs,
     /// mdBook.
     MdBook,
@@ -30,12 +30,12 @@ pub(in crate::repo) enum Generator {
     Docsify,
     /// Astro, Starlight among them.
     Astro,
-    /// Makes its own list of pages: Jekyll, Hugo, Eleventy, Next, Nuxt …
+    /// Generators with their own page lists: Jekyll, Hugo, Eleventy, Next, Nuxt …
     Automatic,
 }
 
 impl Generator {
-    /// Whether links between its documents go from file to file, by the names of the files.
+    /// Whether links between its documents use file names.
     pub(in crate::repo) fn follows_files(self) -> bool {
         matches!(
             self,
@@ -49,7 +49,7 @@ impl Generator {
     }
 }
 
-/// Files that configure a site, by their name without what `.` cuts off its end.
+/// Site configuration files, by name without the extension.
 const CONFIGURATIONS: [(&str, Generator); 21] = [
     ("mkdocs", Generator::MkDocs),
     ("zensical", Generator::MkDocs),
@@ -73,25 +73,25 @@ const CONFIGURATIONS: [(&str, Generator); 21] = [
     ("myst", Generator::JupyterBook),
     ("svelte.config", Generator::Automatic),
 ];
-/// Endings of such files.
+/// Extensions of such files.
 const ENDINGS: [&str; 9] = ["yml", "yaml", "toml", "json", "js", "mjs", "cjs", "ts", "mts"];
 
-/// A site.
+/// A documentation site.
 #[derive(Debug)]
 pub(in crate::repo) struct Site {
-    /// The folder that it is built from.
+    /// The folder it is built from.
     pub(in crate::repo) root: Box<str>,
-    /// What builds it.
+    /// Its generator.
     pub(in crate::repo) generator: Generator,
-    /// The folder of its pages, where it has one of its own: what lies outside is no part of the site.
+    /// The folder of its pages, if separate: files outside are not part of the site.
     pub(in crate::repo) pages: Option<Box<str>>,
-    /// The file that says so.
+    /// Its configuration file.
     pub(in crate::repo) configuration: Box<str>,
-    /// Whether code of the project takes part in writing its pages, so that their anchors can't be told.
+    /// Whether project code generates parts of its pages, so their anchors are unknown.
     pub(in crate::repo) writes_anchors: bool,
 }
 
-/// Every site of a project.
+/// All sites of a project.
 #[derive(Debug, Default)]
 pub(in crate::repo) struct Sites {
     all: Vec<Site>,
@@ -99,7 +99,7 @@ pub(in crate::repo) struct Sites {
 }
 
 impl Sites {
-    /// Those whose configuration is there.
+    /// Finds the sites with a configuration file.
     pub(in crate::repo) fn of(tree: &Tree) -> Self {
         let mut sites = Self::default();
         for file in tree.files() {
@@ -118,12 +118,12 @@ impl Sites {
         sites
     }
 
-    /// Every site, by its root.
+    /// Returns all sites, by root.
     pub(in crate::repo) fn all(&self) -> &[Site] {
         &self.all
     }
 
-    /// The innermost site that a document is part of.
+    /// Returns the innermost site that contains a document.
     pub(in crate::repo) fn around(&self, path: &str) -> Option<&Site> {
         if self.all.is_empty() {
             return None;
@@ -141,7 +141,7 @@ impl Sites {
     }
 
     fn add(&mut self, root: &str, generator: Generator, configuration: &str) {
-        // Of two in one folder, the one that has a list of pages says more.
+        // Of two in one folder, the one with a page list is more informative.
         if let Some(known) = self.by_root.get(root).and_then(|at| self.all.get_mut(*at)) {
             if known.generator == Generator::Automatic {
                 (known.generator, known.configuration) = (generator, configuration.into());
@@ -153,7 +153,7 @@ impl Sites {
         self.all.push(Site { root, generator, pages: None, configuration, writes_anchors: false });
     }
 
-    /// Takes in what the configuration of a site says.
+    /// Adds the details of a site's configuration.
     fn describe(&mut self, root: &str, text: &str) {
         let Some(site) = self.by_root.get(root).and_then(|at| self.all.get_mut(*at)) else {
             return;
@@ -173,7 +173,7 @@ impl Sites {
     }
 }
 
-/// The root and the generator that a file configures.
+/// Returns the root and generator that a file configures.
 fn configured<'a>(tree: &Tree, path: &'a str) -> Option<(&'a str, Generator)> {
     let (folder, name) = (folder_of(path), name_of(path));
     let beside = |other: &str| tree.file(&join(folder, other).unwrap_or_default()).is_some();
@@ -218,7 +218,7 @@ fn configured<'a>(tree: &Tree, path: &'a str) -> Option<(&'a str, Generator)> {
     }
 }
 
-/// Folders elsewhere that a configuration names: `path: '../docs'`.
+/// Returns other folders named in a configuration: `path: '../docs'`.
 fn named_folders(tree: &Tree, configuration: &str) -> Vec<String> {
     let text = tree.text(configuration).unwrap_or_default();
     let quoted =

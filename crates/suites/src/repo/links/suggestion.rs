@@ -1,4 +1,4 @@
-//! What a broken link may have meant.
+//! Suggestions for broken links.
 
 use crate::repo::{
     documents::places,
@@ -6,30 +6,30 @@ use crate::repo::{
 };
 use std::{cell::Cell, collections::HashMap};
 
-/// Names that are alike by less say nothing.
+/// Minimum similarity of names.
 const ALIKE: f64 = 0.75;
-/// A name that more files have says nothing either.
+/// Maximum number of files with the same name.
 const COMMON: usize = 5;
 
-/// Endings of hosts that are no endings of files.
+/// Top-level domains that are not file extensions.
 const HOSTS: [&str; 6] = ["com", "org", "io", "net", "dev", "edu"];
 
-/// Names that are compared in all: a folder may hold a hundred thousand of them.
+/// Maximum number of name comparisons: a folder may contain a hundred thousand names.
 const COMPARED: usize = 500_000;
-/// A longer name is compared with none: that takes the product of the lengths.
+/// Maximum length of a compared name: the cost is the product of the lengths.
 const LONGEST_COMPARED: usize = 200;
 
-/// Files by their names and folders.
+/// Files by name and folder.
 pub(super) struct Suggestions<'a> {
     by_name: HashMap<String, Vec<&'a str>>,
     by_folder: HashMap<&'a str, Vec<&'a str>>,
-    /// Comparisons that are left.
+    /// Remaining comparisons.
     left: Cell<usize>,
     halt: Halt<'a>,
 }
 
 impl<'a> Suggestions<'a> {
-    /// From every file.
+    /// Creates suggestions from all files.
     pub(super) fn of(tree: &'a Tree, halt: Halt<'a>) -> Self {
         let mut by_name: HashMap<String, Vec<&str>> = HashMap::new();
         let mut by_folder: HashMap<&str, Vec<&str>> = HashMap::new();
@@ -40,13 +40,13 @@ impl<'a> Suggestions<'a> {
         Self { by_name, by_folder, left: Cell::new(COMPARED), halt }
     }
 
-    /// The anchor of a document with these slugs that a fragment may have meant.
+    /// Suggests an anchor among these slugs for a fragment.
     pub(super) fn anchor(&self, slugs: &[String], fragment: &str) -> Option<String> {
         let wanted = fragment.to_lowercase();
         self.nearest(&wanted, slugs.iter().map(String::as_str)).map(str::to_owned)
     }
 
-    /// Comparisons that are left.
+    /// Remaining comparisons.
     #[cfg(test)]
     pub(super) fn left(&self) -> usize {
         self.left.get()
@@ -60,7 +60,7 @@ impl<'a> Suggestions<'a> {
         nearest(wanted, all.take_while(|_| spend()))
     }
 
-    /// The file that a path may have meant, as the document would write it.
+    /// Suggests a file for a path, relative to the document.
     pub(super) fn file(&self, document: &str, path: &str) -> Option<String> {
         let folder = folder_of(document);
         let joined =
@@ -71,7 +71,7 @@ impl<'a> Suggestions<'a> {
             .map(Vec::as_slice)
             .unwrap_or_default();
         let same = match same {
-            // Every folder has one of these.
+            // Every folder has one of these names.
             many if places::is_index(&joined) || many.len() > COMMON => None,
             [one] => Some(*one),
             [] => None,
@@ -90,7 +90,7 @@ impl<'a> Suggestions<'a> {
     }
 }
 
-/// The address that was meant where a path is none: with brackets around it, without its scheme.
+/// Suggests the URL if a path is really one: with brackets around it, or without its scheme.
 pub(super) fn address(written: &str) -> Option<String> {
     let is_blank = |c: char| {
         c == '('
@@ -115,7 +115,7 @@ pub(super) fn address(written: &str) -> Option<String> {
     }
 }
 
-/// A path as it is written in a document of a folder.
+/// Returns a path relative to a folder.
 pub(super) fn relative(folder: &str, path: &str) -> String {
     let from: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     let to: Vec<&str> = path.split('/').collect();
@@ -126,7 +126,7 @@ pub(super) fn relative(folder: &str, path: &str) -> String {
 }
 
 fn nearest<'a>(wanted: &str, all: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // Texts that differ in length by more than a quarter can't be alike enough.
+    // Texts that differ in length by more than a quarter cannot be similar enough.
     let may_be_alike = |name: &&str| {
         let (short, long) = (wanted.len().min(name.len()), wanted.len().max(name.len()));
         long <= LONGEST_COMPARED && short * 2 >= long
@@ -138,7 +138,7 @@ fn nearest<'a>(wanted: &str, all: impl Iterator<Item = &'a str>) -> Option<&'a s
     (score >= ALIKE).then_some(name)
 }
 
-/// How many parts two paths share at their ends and at their starts.
+/// Counts the components that two paths share at their ends and starts.
 fn shared(one: &str, other: &str) -> usize {
     let ends =
         one.rsplit('/').zip(other.rsplit('/')).take_while(|(one, other)| one == other).count();

@@ -1,15 +1,15 @@
-//! The target of a link, as written: where it would lead, before any file is looked at.
+//! Classifies a link target as written, before any file is checked.
 
 use crate::repo::documents::places::ends_in;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 
-/// What stands in a target that something fills in before anyone follows it.
+/// Placeholders in a target that something fills in before use.
 const PLACEHOLDERS: [&str; 14] =
     ["{", "}", "<", ">", "%s", "%d", "%(", "$", "...", "…", "*", "[", "]", "path/to/"];
-/// Words that stand for an address in an example.
+/// Placeholder words for a URL in an example.
 const EXAMPLES: [&str; 6] = ["url", "link", "href", "path", "target", "address"];
-/// Names of files that stand for any file.
+/// Placeholder file names.
 const ANY_FILE: [&str; 14] = [
     "foo",
     "bar",
@@ -27,24 +27,24 @@ const ANY_FILE: [&str; 14] = [
     "other-file",
 ];
 
-/// Where a link would lead.
+/// Classified link target.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target<'a> {
-    /// To another host.
+    /// Another host.
     External,
-    /// To a file, or to an anchor of the same document where the path is empty.
+    /// A file, or an anchor of the same document if the path is empty.
     Local {
         /// Decoded.
         path: Cow<'a, str>,
         /// As written.
         fragment: Option<&'a str>,
     },
-    /// Nowhere that could be looked up: an address for mail, a script, a blank.
+    /// Nothing to check: an email address, a script, a blank.
     Other,
 }
 
 impl<'a> Target<'a> {
-    /// What a target means.
+    /// Classifies a target.
     pub(super) fn of(written: &'a str) -> Self {
         if written.starts_with("//") {
             return Self::External;
@@ -62,7 +62,7 @@ impl<'a> Target<'a> {
         let is_blank = PLACEHOLDERS.iter().any(|mark| written.contains(mark))
             || EXAMPLES.iter().any(|example| path.eq_ignore_ascii_case(example))
             || path.starts_with(['~', '@', '!', '|', ',', '`', '"', '\''])
-            // Paths of Rust and of C++.
+            // Rust and C++ paths.
             || written.contains("::")
             || matches!(path, "crate" | "self" | "super")
             || path.ends_with("()");
@@ -79,7 +79,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Whether a name stands for any file, in a text that shows how links are written.
+/// Whether a name is a placeholder, in a text that shows how to write links.
 pub(super) fn is_any_file(name: &str) -> bool {
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
     let is_blank = ["NNNN", "XXXX"]
@@ -95,7 +95,7 @@ fn scheme_of(address: &str) -> Option<&str> {
     is_scheme.then_some(scheme)
 }
 
-/// Whether a fragment needs no anchor, whatever the document.
+/// Whether a fragment needs no anchor in any document.
 pub(super) fn is_free(fragment: &str) -> bool {
     let fragment = fragment.strip_prefix("user-content-").unwrap_or(fragment);
     let lower = fragment.to_ascii_lowercase();
@@ -117,7 +117,7 @@ pub(super) fn is_free(fragment: &str) -> bool {
         || lower.contains(['=', '&', '(', '/'])
 }
 
-/// Whether rustdoc gives this name to an anchor: such a text is shown by it, not by a host of repositories.
+/// Whether rustdoc generates this anchor: the text is shown by rustdoc, not by a repository host.
 pub(super) fn is_rustdoc_anchor(fragment: &str) -> bool {
     [
         "method.",
@@ -133,7 +133,7 @@ pub(super) fn is_rustdoc_anchor(fragment: &str) -> bool {
     .any(|start| fragment.starts_with(start))
 }
 
-/// Whether rustdoc gives this name to a page.
+/// Whether rustdoc generates a page with this name.
 pub(super) fn is_rustdoc_page(name: &str) -> bool {
     let kinds = [
         "struct.",

@@ -23,7 +23,7 @@ fn write(root: &Path, files: &[(&str, &str)]) {
     }
 }
 
-/// Checks a project of these files; it is a whole repository where it has a `.git`.
+/// Checks a project with these files; it is a whole repository if it has a `.git`.
 fn checked(files: &[(&str, &str)]) -> Links {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), files);
@@ -45,7 +45,7 @@ fn broken(found: &Links) -> Vec<(&str, u64, &str, LinkProblem, Option<&str>)> {
     all
 }
 
-/// A clock that stops the work after so many looks at it.
+/// A clock that stops the work after this many checks.
 fn stops_after(looks: usize) -> impl Fn() -> bool + Sync {
     let left = AtomicUsize::new(looks);
     move || left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err()

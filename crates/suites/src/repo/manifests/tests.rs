@@ -172,7 +172,7 @@ fn a_file_that_is_too_large_is_a_problem() {
     assert_eq!(packages.manifests.len(), 2);
     assert_eq!(packages.manifests[1].name.as_deref(), Some("a"));
     assert_eq!(packages.problems.len(), 1);
-    assert!(packages.problems[0].reason.contains("more than the limit"), "{packages:?}");
+    assert!(packages.problems[0].reason.contains("exceed the limit"), "{packages:?}");
 }
 
 #[test]

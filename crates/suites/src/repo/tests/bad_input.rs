@@ -1,4 +1,4 @@
-//! What can't be read is listed, and the rest still comes.
+//! Unreadable paths are listed, and the rest is still reported.
 
 use super::*;
 use std::os::unix::{ffi::OsStrExt as _, fs::symlink, net::UnixListener};

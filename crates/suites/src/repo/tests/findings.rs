@@ -1,4 +1,4 @@
-//! `check_documentation`: findings in their order, with what to do.
+//! `check_documentation`: findings in order, with fixes.
 
 use super::*;
 use crate::repo::findings::{Check, Findings};

@@ -1,20 +1,20 @@
-//! HTML as it stands in documents of other formats: headings, links, pictures and text, tag by tag.
+//! HTML embedded in documents of other formats: headings, links, images and text, tag by tag.
 
 use super::Writer;
 
-/// Collects pieces of HTML until a tag is whole, then tells a [`Writer`].
+/// Collects pieces of HTML until a tag is complete, then passes it to a [`Writer`].
 #[derive(Debug, Default)]
 pub(super) struct Scanner {
     line: u64,
     pending: String,
-    /// The tag whose contents are not for readers: `script`, `style`.
+    /// The open tag whose contents are hidden: `script`, `style`.
     silent: Option<&'static str>,
-    /// Line and text of the `pre` that is being read.
+    /// Line and text of the open `pre`.
     code: Option<(u64, String)>,
 }
 
 impl Scanner {
-    /// Takes in a piece.
+    /// Adds a piece of HTML.
     pub(super) fn push(&mut self, chunk: &str, line: u64) {
         if self.pending.is_empty() {
             self.line = line;
@@ -22,12 +22,12 @@ impl Scanner {
         self.pending.push_str(chunk);
     }
 
-    /// Whether what follows is not for readers.
+    /// Whether the following text is hidden.
     pub(super) fn is_silent(&self) -> bool {
         self.silent.is_some()
     }
 
-    /// Tells what has been taken in.
+    /// Passes the collected text to the writer.
     pub(super) fn flush(&mut self, writer: &mut Writer) {
         let pending = std::mem::take(&mut self.pending);
         let mut line = self.line;
@@ -109,7 +109,7 @@ fn newlines(text: &str) -> u64 {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() as u64
 }
 
-/// The value of an attribute, with or without quotes.
+/// Returns the value of an attribute, with or without quotes.
 fn attribute(tag: &str, name: &str) -> Option<String> {
     let mut rest = tag;
     loop {
@@ -129,7 +129,7 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
     }
 }
 
-/// The commonest characters that HTML writes by name.
+/// Decodes the most common named character references.
 fn decode(text: &str) -> String {
     if !text.contains('&') {
         return text.to_owned();

@@ -1,18 +1,18 @@
-//! Outlines of formats that are read line by line: `reStructuredText`, `AsciiDoc`, Org and text without marks.
+//! Outlines of line-based formats: `reStructuredText`, `AsciiDoc`, Org and plain text.
 
 use super::{Matter, Part, Writer, collapse};
 
-/// Reads `reStructuredText`.
+/// Parses `reStructuredText`.
 pub(super) fn restructured(text: &str, writer: &mut Writer) {
     Lines::new(text).restructured(writer, false);
 }
 
-/// Reads text without marks: headings are underlined or in capitals, code is indented.
+/// Parses plain text: headings are underlined or in capitals, code is indented.
 pub(super) fn plain(text: &str, writer: &mut Writer) {
     Lines::new(text).restructured(writer, true);
 }
 
-/// Reads `AsciiDoc`, and `RDoc` as far as it is alike.
+/// Parses `AsciiDoc`, and the similar part of `RDoc`.
 pub(super) fn asciidoc(text: &str, writer: &mut Writer) {
     let mut lines = Lines::new(text);
     let mut language = None;
@@ -44,7 +44,7 @@ pub(super) fn asciidoc(text: &str, writer: &mut Writer) {
     }
 }
 
-/// Reads Org.
+/// Parses Org.
 pub(super) fn org(text: &str, writer: &mut Writer) {
     let mut lines = Lines::new(text);
     while let Some((number, line)) = lines.next() {
@@ -72,11 +72,11 @@ pub(super) fn org(text: &str, writer: &mut Writer) {
     }
 }
 
-/// The lines of a text, with a look ahead.
+/// The lines of a text, with lookahead.
 struct Lines<'a> {
     all: Vec<&'a str>,
     at: usize,
-    /// Underlines in the order of their appearance: the first is of the outermost level.
+    /// Underlines in order of appearance: the first one marks the outermost level.
     underlines: Vec<(char, bool)>,
 }
 
@@ -99,14 +99,14 @@ impl<'a> Lines<'a> {
         self.all.get(self.at + by).copied().unwrap_or_default()
     }
 
-    /// Everything up to a line, which is left out.
+    /// Returns everything before a line, which is consumed too.
     fn until(&mut self, is_end: impl Fn(&str) -> bool) -> String {
         let lines: Vec<&str> =
             self.map(|(_, line)| line).take_while(|line| !is_end(line)).collect();
         lines.join("\n")
     }
 
-    /// The lines that are indented, blank ones between them included.
+    /// Returns the indented lines, including blank lines between them.
     fn indented(&mut self) -> Vec<&'a str> {
         let mut block = Vec::new();
         while self.at < self.all.len() {
@@ -207,7 +207,7 @@ impl<'a> Lines<'a> {
                     writer.end_prose();
                 }
             }
-            // Notes, warnings and the like are prose; comments and settings are not shown.
+            // Notes and warnings are prose; comments and settings are not shown.
             "note" | "warning" | "tip" | "important" | "attention" | "caution" | "hint"
             | "admonition" => running(writer, number, argument),
             _ => drop(self.indented()),
@@ -221,7 +221,7 @@ fn heading(writer: &mut Writer, number: u64, level: usize, text: &str) {
     writer.close_heading();
 }
 
-/// A line of running text: its code, its links, and its words. A blank one ends a paragraph.
+/// Parses a line of text: code, links and words. A blank line ends a paragraph.
 fn running(writer: &mut Writer, number: u64, line: &str) {
     let text = line.trim();
     if text.is_empty() {
@@ -237,7 +237,7 @@ fn running(writer: &mut Writer, number: u64, line: &str) {
     writer.text(number, " ");
 }
 
-/// Words and addresses between pieces of code.
+/// Parses words and URLs between pieces of code.
 fn words(writer: &mut Writer, number: u64, text: &str) {
     writer.text(number, &unmarked(text));
     for (at, _) in text.match_indices("http") {
@@ -249,7 +249,7 @@ fn words(writer: &mut Writer, number: u64, text: &str) {
         let (target, after) = address
             .split_at_checked(address.find(is_end).unwrap_or(address.len()))
             .unwrap_or((address, ""));
-        // The text of a link stands before it (`text <target>`_), or after it (target[text], [[target][text]]).
+        // Link text comes before the target (`text <target>`_) or after it (target[text], [[target][text]]).
         let after =
             after.trim_start_matches(']').strip_prefix('[').and_then(|rest| rest.split(']').next());
         let before = text.get(..at).and_then(|rest| rest.strip_suffix('<'));
@@ -260,7 +260,7 @@ fn words(writer: &mut Writer, number: u64, text: &str) {
     }
 }
 
-/// Without the marks of links, substitutions and emphasis.
+/// Strips the markup of links, substitutions and emphasis.
 fn unmarked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_inclusive(' ') {
@@ -276,14 +276,14 @@ fn unmarked(text: &str) -> String {
     out
 }
 
-/// The character that a line repeats and nothing else.
+/// Returns the character that fills a line.
 fn underline(line: &str) -> Option<char> {
     let line = line.trim_end();
     let mark = line.chars().next().filter(char::is_ascii_punctuation)?;
     (line.len() >= 3 && line.chars().all(|c| c == mark)).then_some(mark)
 }
 
-/// Whether a line is a title with its underline below.
+/// Whether a line is a title with an underline below.
 fn is_title(line: &str, below: &str) -> bool {
     let text = line.trim_end();
     !text.is_empty()
@@ -298,14 +298,14 @@ fn is_capitals(line: &str) -> bool {
     line.len() < 60 && letters.clone().count() > 3 && letters.into_iter().all(char::is_uppercase)
 }
 
-/// Whether a line sets something: `:name: value`.
+/// Whether a line is a setting: `:name: value`.
 fn is_setting(line: &str) -> bool {
     line.strip_prefix(':').is_some_and(|rest| {
         rest.split_once(':').is_some_and(|(name, _)| !name.is_empty() && name.len() < 30)
     })
 }
 
-/// The line that ends a block which begins with this one.
+/// Returns the line that ends a block starting with this one.
 fn fence(line: &str) -> Option<&str> {
     let line = line.trim_end();
     match line {

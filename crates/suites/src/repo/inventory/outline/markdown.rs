@@ -1,9 +1,9 @@
-//! Outlines of Markdown, HTML inside it included.
+//! Outlines of Markdown, including embedded HTML.
 
 use super::{Writer, html::Scanner};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// Reads a Markdown document.
+/// Parses a Markdown document.
 pub(super) fn read(text: &str, writer: &mut Writer) {
     let mut options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
@@ -25,11 +25,11 @@ pub(super) fn read(text: &str, writer: &mut Writer) {
 struct Reader<'a> {
     writer: &'a mut Writer,
     html: Scanner,
-    /// Line, language and text of the block of code that is being read.
+    /// Line, language and text of the open code block.
     code: Option<(u64, Option<String>, String)>,
-    /// Target and text of the picture that is being read.
+    /// Target and text of the open image.
     picture: Option<(String, String)>,
-    /// How many blocks around are not shown.
+    /// Number of open hidden blocks.
     hidden: usize,
 }
 

@@ -1,57 +1,57 @@
-//! A document as its reader sees it: sections with prose, code, links and pictures. Pure: no files, no judgement.
+//! A document as its reader sees it: sections with prose, code, links and images. Pure: no files, no judgment.
 
 mod html;
 mod lines;
 mod markdown;
 
-/// The parts of a document, in their order.
+/// The sections of a document, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Outline {
-    /// The first one is what stands before the first heading.
+    /// The first section is the text before the first heading.
     pub(super) sections: Vec<Section>,
 }
 
-/// What stands below one heading, up to the next.
+/// The content below one heading, up to the next.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Section {
-    /// From 1, the outermost; 0 for what stands before the first heading.
+    /// Level from 1, the outermost; 0 before the first heading.
     pub(super) level: u8,
-    /// Without marks.
+    /// Text without markup.
     pub(super) heading: String,
-    /// From 1.
+    /// Line number from 1.
     pub(super) line: u64,
     pub(super) parts: Vec<Part>,
 }
 
-/// One part of a section.
+/// A part of a section.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// From 1.
+    /// Line number from 1.
     pub(super) line: u64,
     pub(super) matter: Matter,
 }
 
-/// What a part is.
+/// Contents of a part.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Matter {
-    /// A paragraph, an item of a list, a cell of a table; its links follow it as parts of their own.
+    /// A paragraph, list item or table cell; its links follow as separate parts.
     Prose {
         text: String,
-        /// How many bytes of it are text of links.
+        /// Number of bytes of link text.
         linked: usize,
-        /// What stands in it as code.
+        /// Inline code.
         code: Vec<String>,
     },
-    /// A block of code.
+    /// A code block.
     Code { language: Option<String>, text: String },
     /// A link and its text.
     Link { text: String, target: String },
-    /// A picture and what is read in its place.
+    /// An image and its alt text.
     Picture { text: String, target: String },
 }
 
 impl Outline {
-    /// Reads a document; the ending of its name tells what it is written in.
+    /// Parses a document; the file extension decides the format.
     pub(super) fn read(name: &str, text: &str) -> Self {
         let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
         let mut writer = Writer::default();
@@ -68,7 +68,7 @@ impl Outline {
         writer.finish()
     }
 
-    /// Words of prose and headings.
+    /// Number of words in prose and headings.
     pub(super) fn words(&self) -> u64 {
         let words = self.sections.iter().map(|section| {
             let prose = section.parts.iter().map(|part| match &part.matter {
@@ -80,7 +80,7 @@ impl Outline {
         words.sum()
     }
 
-    /// Blocks of code.
+    /// Returns the code blocks.
     pub(super) fn code_blocks(&self) -> u64 {
         let is_code = |part: &&Part| matches!(part.matter, Matter::Code { .. });
         self.sections
@@ -89,7 +89,7 @@ impl Outline {
             .sum()
     }
 
-    /// The parts of a section and of those inside it.
+    /// Returns the parts of a section and its subsections.
     pub(super) fn within(&self, at: usize) -> impl Iterator<Item = &Part> {
         let level = self.sections.get(at).map_or(0, |section| section.level);
         let inner = self.sections.iter().skip(at + 1).take_while(move |inner| inner.level > level);
@@ -97,25 +97,25 @@ impl Outline {
     }
 }
 
-/// Words of a text; scripts that put no spaces between words count two letters as one.
+/// Counts the words of a text; in scripts without spaces, two letters count as one word.
 pub(super) fn count_words(text: &str) -> u64 {
     let spaced = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
     let dense = text.chars().filter(|c| is_dense(*c)).count() as u64;
     spaced.count() as u64 + dense / 2
 }
 
-/// Whether a letter belongs to a script without spaces between words: Chinese and Japanese.
+/// Whether a letter belongs to a script without spaces: Chinese and Japanese.
 fn is_dense(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
-/// Whether a text without a telling ending is Markdown.
+/// Whether a text without a known extension is Markdown.
 fn is_markdown(text: &str) -> bool {
     text.lines()
         .any(|line| line.starts_with("# ") || line.starts_with("## ") || line.starts_with("```"))
 }
 
-/// Puts an outline together from what a reader of one format meets.
+/// Builds an outline from the events of a format's reader.
 #[derive(Debug, Default)]
 struct Writer {
     sections: Vec<Section>,
@@ -124,14 +124,14 @@ struct Writer {
     link: Option<(u64, String, String)>,
 }
 
-/// Prose that has not ended.
+/// An open paragraph.
 #[derive(Debug, Default)]
 struct Prose {
     line: u64,
     text: String,
     linked: usize,
     code: Vec<String>,
-    /// Links and pictures in it.
+    /// Links and images in it.
     inner: Vec<Part>,
 }
 
@@ -212,7 +212,7 @@ impl Writer {
         self.part(Part { line, matter: Matter::Code { language, text } });
     }
 
-    /// Ends a paragraph, an item or a cell.
+    /// Ends a paragraph, list item or cell.
     fn end_prose(&mut self) {
         self.close_link();
         if self.heading.is_some() {
@@ -244,14 +244,14 @@ impl Writer {
     }
 }
 
-/// Whether code is the path of a document, which leads its reader there as a link does.
+/// Whether inline code is a document path, which guides readers like a link.
 fn is_document(code: &str) -> bool {
     let endings = [".md", ".rst", ".txt", ".adoc", ".html"];
     let path = code.contains('/') && !code.contains([' ', '<', '*', '(']);
     path && (code.starts_with("docs/") || endings.iter().any(|ending| code.ends_with(ending)))
 }
 
-/// With single spaces, and none at the ends.
+/// Collapses spaces and trims the ends.
 fn collapse(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// One line for each part, as `level heading | line kind: text`.
+/// Formats each part as `level heading | line kind: text`.
 fn told(name: &str, text: &str) -> Vec<String> {
     let outline = Outline::read(name, text);
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! How each item of a README is found, surest sign first.
+//! Finders for each README item, strongest signal first.
 
 use super::{
     super::{
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::repo::tree::name_of;
 
-/// The name of the project: its first heading, or a logo.
+/// Finds the project name: the first heading, or a logo.
 pub(super) fn title(reading: &Reading<'_>) -> Option<Evidence> {
     let sections = &reading.outline.sections;
     let heading = || {
@@ -38,7 +38,7 @@ pub(super) fn title(reading: &Reading<'_>) -> Option<Evidence> {
     if outermost { heading() } else { logo(true).or_else(|| logo(false)).or_else(heading) }
 }
 
-/// What it is: the first sentence below the title or in a section on that.
+/// Finds the purpose: the first sentence below the title or in a section about it.
 pub(super) fn purpose(reading: &Reading<'_>) -> Option<Evidence> {
     let sections = &reading.outline.sections;
     let title = reading.title();
@@ -65,7 +65,7 @@ pub(super) fn purpose(reading: &Reading<'_>) -> Option<Evidence> {
     })
 }
 
-/// How mature and how maintained it is.
+/// Finds maturity and maintenance status.
 pub(super) fn status(reading: &Reading<'_>) -> Option<Evidence> {
     const BADGES: &str = "build, /ci, workflows, /v/, /v., version, crates.io, badge.fury.io, \
         release, status, coverage, codecov, coveralls, travis, circleci, appveyor, maintenance, \
@@ -83,7 +83,7 @@ pub(super) fn status(reading: &Reading<'_>) -> Option<Evidence> {
         .or_else(|| reading.sentence_with(PHRASES))
 }
 
-/// What it needs: a section, a sentence with a tool and a version, or a badge.
+/// Finds requirements: a section, a sentence with a tool and version, or a badge.
 pub(super) fn requirements(reading: &Reading<'_>) -> Option<Evidence> {
     const TOOLS: &str = "python, node, js, nodejs, rust, rustc, go, golang, java, jdk, jre, php, \
         ruby, elixir, erlang, otp, net, docker, gcc, clang, cmake, npm, swift, xcode, android, \
@@ -122,7 +122,7 @@ pub(super) fn requirements(reading: &Reading<'_>) -> Option<Evidence> {
     reading.section_on("requirements").or_else(sentence).or_else(|| reading.badge_with(BADGES))
 }
 
-/// How to get it: a command, a section, a link, or a command for developers.
+/// Finds installation: a command, a section, a link, or a command for developers.
 pub(super) fn installation(reading: &Reading<'_>) -> Option<Evidence> {
     const WORDS: &str = "installation, install, installing, download, downloads, setup, 安装, \
         インストール, установка, instalación, instalação";
@@ -146,7 +146,7 @@ pub(super) fn installation(reading: &Reading<'_>) -> Option<Evidence> {
         .or_else(|| command(true))
 }
 
-/// How to use it: a section, code, or a link.
+/// Finds usage: a section, code, or a link.
 pub(super) fn usage(reading: &Reading<'_>) -> Option<Evidence> {
     const WORDS: &str = "usage, getting started, get started, quick start, quickstart, tutorial, \
         tutorials, examples, user guide, guide, 使用, 使い方";
@@ -157,7 +157,7 @@ pub(super) fn usage(reading: &Reading<'_>) -> Option<Evidence> {
         .or_else(|| reading.link_on(WORDS, TARGETS))
 }
 
-/// Something to look at or to copy: code, a section, a link, or a picture of it at work.
+/// Finds an example: code, a section, a link, or a screenshot.
 pub(super) fn example(reading: &Reading<'_>) -> Option<Evidence> {
     const WORDS: &str = "examples, example, demo, demos, playground, samples";
     const TARGETS: &str = "examples, /demo, codesandbox, stackblitz, /samples";
@@ -176,7 +176,7 @@ pub(super) fn example(reading: &Reading<'_>) -> Option<Evidence> {
         .or_else(picture)
 }
 
-/// Code that shows the project at work: neither its installation nor its tests.
+/// Finds code that shows the project in use: not its installation or tests.
 fn shown_code(reading: &Reading<'_>) -> Option<Evidence> {
     const BUILDS: &str = "cargo build, make, cd , #, //, npm run build, go build";
     let is_idle = |line: &str| {
@@ -202,7 +202,7 @@ fn shown_code(reading: &Reading<'_>) -> Option<Evidence> {
     })
 }
 
-/// Its settings: a section, the name of an environment variable, or a link.
+/// Finds configuration: a section, an environment variable name, or a link.
 pub(super) fn configuration(reading: &Reading<'_>) -> Option<Evidence> {
     const WORDS: &str = "configuration, config, settings, options, 配置, 設定";
     const TARGETS: &str = "configuration, /config, settings";
@@ -220,7 +220,7 @@ pub(super) fn configuration(reading: &Reading<'_>) -> Option<Evidence> {
     reading.section_on("configuration").or_else(named).or_else(|| reading.link_on(WORDS, TARGETS))
 }
 
-/// How to run the tests: a command, a section, or a link to a contributor's guide with a command.
+/// Finds tests: a command, a section, or a link to a contributing guide with a command.
 pub(super) fn tests(reading: &Reading<'_>) -> Option<Evidence> {
     let command = || {
         let mut code = reading.code();
@@ -240,7 +240,7 @@ pub(super) fn tests(reading: &Reading<'_>) -> Option<Evidence> {
     })
 }
 
-/// A way to more: a link, or a section.
+/// Finds further documentation: a link or a section.
 pub(super) fn documentation(reading: &Reading<'_>) -> Option<Evidence> {
     const WORDS: &str = "documentation, docs, guide, manual, wiki, reference, handbook, website, \
         homepage, book, 文档, ドキュメント, 문서, documentación, dokumentation, документация";
@@ -250,7 +250,7 @@ pub(super) fn documentation(reading: &Reading<'_>) -> Option<Evidence> {
     reading.link_on(WORDS, TARGETS).or_else(|| reading.section_on("documentation"))
 }
 
-/// Where to ask: a section, a link, or a sentence.
+/// Finds help: a section, a link, or a sentence.
 pub(super) fn help(reading: &Reading<'_>) -> Option<Evidence> {
     const WORDS: &str = "chat, community, forum, faq, issue tracker, discord, get help";
     const TARGETS: &str = "discord, slack, gitter, stackoverflow, /discussions, mailto:, \
@@ -259,7 +259,7 @@ pub(super) fn help(reading: &Reading<'_>) -> Option<Evidence> {
         raise an issue, report bugs, report issues, bug tracker, issue tracker, mailing list, \
         ask questions, get in touch, contact us";
     let tracker = || {
-        // The tracker, not one issue in it.
+        // The issue tracker, not a single issue.
         let is_tracker = |target: &str| target.trim_end_matches('/').ends_with("/issues");
         let (line, _, target) = reading.links().find(|(_, _, target)| is_tracker(target))?;
         Some(Evidence::new(line, format!("link to {}", short(target))))
@@ -271,7 +271,7 @@ pub(super) fn help(reading: &Reading<'_>) -> Option<Evidence> {
         .or_else(|| reading.sentence_with(PHRASES))
 }
 
-/// How to take part: a link, a section, a sentence, or a badge.
+/// Finds contributing: a link, a section, a sentence, or a badge.
 pub(super) fn contributing(reading: &Reading<'_>) -> Option<Evidence> {
     const PHRASES: &str = "pull requests are welcome, prs welcome, prs are welcome, \
         pull requests welcome, contributions are welcome, contributions welcome, \
@@ -286,7 +286,7 @@ pub(super) fn contributing(reading: &Reading<'_>) -> Option<Evidence> {
         .or_else(|| reading.badge_with("prs welcome, prs-welcome"))
 }
 
-/// Under which terms it comes: a section, a link, a sentence, or a badge.
+/// Finds the license: a section, a link, a sentence, or a badge.
 pub(super) fn licence(reading: &Reading<'_>) -> Option<Evidence> {
     const WORDS: &str = "license, licence, mit, apache 2 0, gpl";
     const TARGETS: &str = "license, licence, copying, opensource.org/licenses";
@@ -301,7 +301,7 @@ pub(super) fn licence(reading: &Reading<'_>) -> Option<Evidence> {
         .or_else(|| bare_licence(reading))
 }
 
-/// A paragraph that is nothing but a licence: `MIT OR Apache-2.0.`
+/// Whether a paragraph is only a license: `MIT OR Apache-2.0.`
 fn bare_licence(reading: &Reading<'_>) -> Option<Evidence> {
     reading.prose().find_map(|(line, text)| {
         let text = text.trim().trim_end_matches('.');
@@ -310,7 +310,7 @@ fn bare_licence(reading: &Reading<'_>) -> Option<Evidence> {
     })
 }
 
-/// A command and its line, which the line of its block and its place in it tell.
+/// Locates a command: its line is the block's line plus its position in the block.
 fn at_command(line: u64, code: &str, command: &str) -> Evidence {
     let before = code.lines().take_while(|it| !it.contains(command)).count() as u64;
     Evidence::new(line + before, format!("`{}`", short(command)))

@@ -1,4 +1,4 @@
-//! What the README tells its reader, item by item. Judges by what stands in it, not by headings alone.
+//! Scores the README item by item. Judges by contents, not by headings alone.
 
 mod finders;
 mod marks;
@@ -14,16 +14,16 @@ use crate::repo::{
 };
 use marks::{is_badge, is_generic, is_telling, sentence_of, short};
 
-/// What an item is judged by.
+/// Inputs for judging an item.
 struct Reading<'a> {
     outline: Outline,
     tree: &'a Tree,
     report: &'a Report,
-    /// The contributor's guide, where there is one.
+    /// The contributing guide, if there is one.
     contributing: Option<&'a DocumentFacts>,
 }
 
-/// Where something was found.
+/// Location and text of a match.
 #[derive(Debug, PartialEq, Eq)]
 struct Evidence {
     line: u64,
@@ -36,16 +36,16 @@ impl Evidence {
     }
 }
 
-/// One thing that a reader needs.
+/// An item that a reader needs.
 struct Item {
     name: &'static str,
     severity: Severity,
-    /// Its part of the score, by what missing it costs.
+    /// Its weight in the score.
     weight: u64,
-    /// Whether this project should have it.
+    /// Whether this project needs it.
     is_asked: fn(&Reading<'_>) -> bool,
     find: fn(&Reading<'_>) -> Option<Evidence>,
-    /// What was looked for.
+    /// Description of what was searched for.
     sought: &'static str,
 }
 
@@ -156,7 +156,7 @@ const ITEMS: [Item; 13] = [
     },
 ];
 
-/// Reads and judges the README.
+/// Reads and scores the README.
 pub(super) fn judge(
     tree: &Tree,
     report: &Report,
@@ -229,7 +229,7 @@ fn is_configurable(reading: &Reading<'_>) -> bool {
 }
 
 impl Reading<'_> {
-    /// Where the title stands: the first outermost heading, or the first heading, where they could be one.
+    /// Returns the title: the first outermost heading, or the first heading, if plausible.
     fn title(&self) -> Option<usize> {
         let sections = &self.outline.sections;
         let alone = sections.iter().filter(|section| section.level == 1).count() == 1;
@@ -243,7 +243,7 @@ impl Reading<'_> {
         found.map(|(at, _)| at)
     }
 
-    /// What the project and its packages are called, in lower case.
+    /// Returns the names of the project and its packages, in lowercase.
     fn names(&self) -> impl Iterator<Item = String> {
         let manifests = self.report.manifests.iter().take(3);
         let packages = manifests.filter_map(|manifest| manifest.name.as_deref());
@@ -251,7 +251,7 @@ impl Reading<'_> {
         names.filter(|name| name.len() > 1).map(str::to_ascii_lowercase)
     }
 
-    /// Whether a link leads to the project's own pages, as far as its address tells.
+    /// Whether a link points to the project's own pages, judging by its URL.
     fn is_own(&self, target: &str) -> bool {
         const OTHERS: &str = "wikipedia.org, wiktionary.org, nodejs.org, mozilla.org, python.org, \
             docs.github.com, docs.npmjs.com, doc.rust-lang.org, microsoft.com";
@@ -284,7 +284,7 @@ impl Reading<'_> {
         })
     }
 
-    /// Line, text and target of badges.
+    /// Returns line, text and target of badges.
     fn badges(&self) -> impl Iterator<Item = (u64, &str, &str)> {
         self.parts().filter_map(|part| match &part.matter {
             Matter::Picture { text, target } if is_badge(target) => {
@@ -294,7 +294,7 @@ impl Reading<'_> {
         })
     }
 
-    /// A badge whose text or target has one of these parts.
+    /// Finds a badge whose text or target contains one of these parts.
     fn badge_with(&self, list: &'static str) -> Option<Evidence> {
         let fits = |(_, text, target): &(u64, &str, &str)| {
             let both = format!("{text} {target}").to_ascii_lowercase();
@@ -305,7 +305,7 @@ impl Reading<'_> {
         Some(Evidence::new(line, format!("badge `{}`", short(shown))))
     }
 
-    /// A section on a topic with something in it.
+    /// Finds a non-empty section on a topic.
     fn section_on(&self, topic: &str) -> Option<Evidence> {
         let title = self.title();
         let sections = self.outline.sections.iter().enumerate();
@@ -319,8 +319,8 @@ impl Reading<'_> {
         })
     }
 
-    /// A link whose text has one of these words, or else whose target has one of these parts; a part that begins with
-    /// `^` is where the target begins. Links for contributors count where the words ask for them.
+    /// Finds a link whose text has one of these words, or whose target has one of these parts; `^` anchors a part to
+    /// the start of the target. Links for contributors count only if the words ask for them.
     fn link_on(&self, words: &'static str, targets: &'static str) -> Option<Evidence> {
         let wanted = |(_, text, target): &(u64, &str, &str)| {
             let both = format!("{text} {target}").to_ascii_lowercase();
@@ -346,7 +346,7 @@ impl Reading<'_> {
         Some(Evidence::new(line, format!("link `{}` to {}", short(shown), short(target))))
     }
 
-    /// A sentence with one of these phrases.
+    /// Finds a sentence with one of these phrases.
     fn sentence_with(&self, phrases: &'static str) -> Option<Evidence> {
         self.prose().find_map(|(line, text)| {
             let plain = wording::plain(text);
@@ -355,12 +355,12 @@ impl Reading<'_> {
         })
     }
 
-    /// Line and text of code, blocks first, and whether it stands in a section for those who change the project.
+    /// Returns line and text of code, blocks first, and whether it is in a section for contributors.
     fn code(&self) -> impl Iterator<Item = (u64, &str, bool)> {
         let sections = || self.outline.sections.iter().map(|it| (it, is_for_developers(it)));
         let blocks = sections().flat_map(|(section, inner)| {
             section.parts.iter().filter_map(move |part| match &part.matter {
-                // A block begins with its fence.
+                // A block starts with its fence.
                 Matter::Code { text, .. } => Some((part.line + 1, text.as_str(), inner)),
                 _ => None,
             })
@@ -378,7 +378,7 @@ impl Reading<'_> {
     }
 }
 
-/// Whether a section is for those who change the project.
+/// Whether a section is for contributors.
 fn is_for_developers(section: &Section) -> bool {
     ["contributing", "tests"].iter().any(|topic| wording::names(&section.heading, topic))
 }

@@ -7,7 +7,7 @@ use crate::repo::{
 
 use Severity::{High, Low, Medium};
 
-/// A report of a library in code with tests.
+/// A report on a library with code and tests.
 fn report() -> Report {
     Report {
         name: "acme".into(),
