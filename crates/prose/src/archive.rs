@@ -152,7 +152,7 @@ impl<'a> Intake<'a> {
         self.files += 1;
         if !room {
             let what =
-                format!("it holds more than {} files; the rest is not read", self.limits.entries);
+                format!("it contains more than {} files; the rest are skipped", self.limits.entries);
             self.problems.add("", &what);
         }
         room
@@ -169,7 +169,7 @@ impl<'a> Intake<'a> {
         };
         let lower = path.to_ascii_lowercase();
         if NESTED.iter().any(|end| lower.ends_with(end)) {
-            self.problems.add(&path, "it is an archive within an archive, and is not opened");
+            self.problems.add(&path, "nested archives are not opened");
             return None;
         }
         if !(self.wanted)(&path) {
@@ -177,14 +177,14 @@ impl<'a> Intake<'a> {
         }
         if size > self.limits.entry_bytes {
             let what = format!(
-                "it has {size} bytes, more than the {} that are read",
+                "it has {size} bytes; the limit is {}",
                 self.limits.entry_bytes
             );
             self.problems.add(&path, &what);
             return None;
         }
         if !self.seen.insert(path.clone()) {
-            self.problems.add(&path, "there are several of this name; only the first is read");
+            self.problems.add(&path, "duplicate name; only the first is read");
             return None;
         }
         Some(path)
@@ -202,7 +202,7 @@ impl<'a> Intake<'a> {
 /// A name as a path that stays inside the folder it is unpacked in.
 fn inside(name: &str) -> Result<String, &'static str> {
     if name.contains('\0') {
-        return Err("its name holds a NUL");
+        return Err("its name contains a NUL byte");
     }
     if name.len() > LONGEST_PATH {
         return Err("its name is too long");
@@ -217,7 +217,7 @@ fn inside(name: &str) -> Result<String, &'static str> {
     }
     let parts: Vec<&str> = name.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
     if parts.contains(&"..") {
-        return Err("its name leads outside of the archive");
+        return Err("its name leads outside the archive");
     }
     if parts.is_empty() {
         return Err("it has no name");

@@ -259,7 +259,7 @@ impl Writer {
 
 /// Told of a document with too many pieces.
 pub(crate) fn left_out() -> String {
-    format!("what follows its first {MOST_PIECES} paragraphs is left out")
+    format!("content after its first {MOST_PIECES} paragraphs is skipped")
 }
 
 /// The first words of a heading.

@@ -38,13 +38,13 @@ pub enum Unreadable {
     #[error("it is empty")]
     Empty,
     /// There is something in it that is no text.
-    #[error("it is no text: it holds NUL bytes")]
+    #[error("it is not text: it contains NUL bytes")]
     Binary,
     /// Nobody but its owner can read it.
     #[error("it is encrypted; save a copy without a password")]
     Encrypted,
     /// There is no text to find.
-    #[error("its {pages} pages are pictures without text; run text recognition on it first")]
+    #[error("its {pages} pages are images without text; run OCR on it first")]
     Scanned {
         /// How many.
         pages: usize,

@@ -40,10 +40,10 @@ pub enum ParseError {
     #[error("parsing was stopped")]
     Stopped,
     /// The parser does not take the grammar.
-    #[error("the grammar does not fit the parser")]
+    #[error("the grammar is incompatible with the parser")]
     Grammar(#[from] tree_sitter::LanguageError),
     /// It costs more than a file may.
-    #[error("skipped, because parsing it exceeds the budget of {0}")]
+    #[error("skipped: parsing it exceeds the budget of {0}")]
     Exceeded(Limit),
 }
 

@@ -67,7 +67,7 @@ pub(super) fn entries(source: Source<'_>, intake: &mut Intake<'_>) -> Result<(),
             Err(Unreadable::Damaged { format: "tar", reason: error.to_string() })
         }
         Err(_) => {
-            intake.problems.add("", "it is damaged or cut off; what comes before is read");
+            intake.problems.add("", "it is damaged or truncated; only the part before is read");
             Ok(())
         }
         Ok(()) => Ok(()),
@@ -107,9 +107,9 @@ fn file(
 ) -> IoResult<()> {
     let what = match kind {
         EntryType::Regular | EntryType::Continuous => None,
-        EntryType::Symlink | EntryType::Link => Some("it is a link, and is not followed"),
-        EntryType::GNUSparse => Some("it is packed in a way that is not supported"),
-        _ => Some("it is a device, and is not read"),
+        EntryType::Symlink | EntryType::Link => Some("links are not followed"),
+        EntryType::GNUSparse => Some("its compression method is not supported"),
+        _ => Some("devices are not read"),
     };
     if let Some(what) = what {
         intake.problems.add(name, what);

@@ -167,19 +167,19 @@ fn files_are_handed_out_one_by_one() {
 fn names_that_lead_outside_are_not_handed_out() {
     let names = ["../a", "/etc/a", "C:\\a", "a\\..\\..\\b", "d/../a", "ok.md", "ok.md", "x.zip"];
     let problems = [
-        "../a: its name leads outside of the archive",
+        "../a: its name leads outside the archive",
         "/etc/a: its name is an absolute path",
         "C:\\a: its name is an absolute path",
-        "a\\..\\..\\b: its name leads outside of the archive",
-        "d/../a: its name leads outside of the archive",
-        "ok.md: there are several of this name; only the first is read",
-        "x.zip: it is an archive within an archive, and is not opened",
+        "a\\..\\..\\b: its name leads outside the archive",
+        "d/../a: its name leads outside the archive",
+        "ok.md: duplicate name; only the first is read",
+        "x.zip: nested archives are not opened",
     ];
     let zipped: Vec<(&str, &[u8])> = names.iter().map(|name| (*name, &b"x"[..])).collect();
     check(Archive::Zip, &zip(&zipped), &["ok.md"], &problems);
     let taped: Vec<_> = names.iter().map(|name| (*name, &b"x"[..], EntryType::Regular)).collect();
     check(Archive::Tar, &tar(&taped), &["ok.md"], &problems);
-    assert_eq!(inside("a\0b"), Err("its name holds a NUL"));
+    assert_eq!(inside("a\0b"), Err("its name contains a NUL byte"));
     assert_eq!(inside("./"), Err("it has no name"));
     assert_eq!(inside(&"a".repeat(5000)), Err("its name is too long"));
     assert_eq!(inside("a\\b/./c"), Ok("a/b/c".to_owned()));
@@ -197,10 +197,10 @@ fn links_devices_and_secrets_are_told() {
         (b"lie.md", b"xyz", Odd { size: Some(2), ..Odd::default() }),
     ]);
     let problems = [
-        "link: it is a link, and is not followed",
-        "device: it is a device, and is not read",
+        "link: links are not followed",
+        "device: devices are not read",
         "secret: it is encrypted",
-        "lie.md: it is not as large as the archive says",
+        "lie.md: its size differs from the archive's directory",
     ];
     check(Archive::Zip, &archive, &["old ü.md", "neu ü.md"], &problems);
     let archive = tar(&[
@@ -210,9 +210,9 @@ fn links_devices_and_secrets_are_told() {
         ("a.md", b"x", EntryType::Regular),
     ]);
     let problems = [
-        "soft: it is a link, and is not followed",
-        "hard: it is a link, and is not followed",
-        "device: it is a device, and is not read",
+        "soft: links are not followed",
+        "hard: links are not followed",
+        "device: devices are not read",
     ];
     check(Archive::Tar, &archive, &["a.md"], &problems);
 }
@@ -226,7 +226,7 @@ fn overlapping_files_are_read_once() {
         (b"c.md", b"x", Odd { at: Some(999_999), ..Odd::default() }),
     ]);
     let problems =
-        ["b.md: it overlaps another file of the archive", "c.md: it stands outside of the archive"];
+        ["b.md: it overlaps another file of the archive", "c.md: it lies outside the archive"];
     check(Archive::Zip, &archive, &["a.md"], &problems);
 }
 
@@ -260,8 +260,8 @@ fn large_files_and_too_many_are_left_out_and_told() {
         let (files, read) = read_all(archive, &bytes, &limits);
         assert_eq!(files, [("small".to_owned(), b"xxx".to_vec())]);
         let want = [
-            "large: it has 4 bytes, more than the 3 that are read",
-            "it holds more than 2 files; the rest is not read",
+            "large: it has 4 bytes; the limit is 3",
+            "it contains more than 2 files; the rest are skipped",
         ];
         assert_eq!(read.unwrap().listed, want);
     }
@@ -287,9 +287,9 @@ fn what_is_cut_off_gives_what_came_before() {
     let taped = members.map(|(name, bytes)| (name, bytes, EntryType::Regular));
     let plain = tar(&taped);
     let cases = [
-        (Archive::Zip, zip(&members), "its end is missing; what comes before is read"),
-        (Archive::Tar, plain.clone(), "it is damaged or cut off; what comes before is read"),
-        (Archive::TarGz, gzip(&plain), "it is damaged or cut off; what comes before is read"),
+        (Archive::Zip, zip(&members), "its end is missing; only the part before is read"),
+        (Archive::Tar, plain.clone(), "it is damaged or truncated; only the part before is read"),
+        (Archive::TarGz, gzip(&plain), "it is damaged or truncated; only the part before is read"),
     ];
     for (archive, whole, problem) in cases {
         let (files, read) = read_all(archive, &whole[..whole.len() * 3 / 4], &Limits::default());

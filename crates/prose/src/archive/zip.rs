@@ -45,15 +45,15 @@ impl Member {
     /// Why it is no plain file, where it is none.
     const fn unfit(&self) -> Option<&'static str> {
         match self.mode & 0o170_000 {
-            0o120_000 => return Some("it is a link, and is not followed"),
+            0o120_000 => return Some("links are not followed"),
             0 | 0o040_000 | 0o100_000 => {}
-            _ => return Some("it is a device, and is not read"),
+            _ => return Some("devices are not read"),
         }
         if self.is_encrypted() {
             return Some("it is encrypted");
         }
         if !matches!(self.method, 0 | 8) {
-            return Some("it is packed in a way that is not supported");
+            return Some("its compression method is not supported");
         }
         None
     }
@@ -63,7 +63,7 @@ impl Member {
 pub(super) fn entries(bytes: &[u8], intake: &mut Intake<'_>) -> Result<(), Unreadable> {
     let mut directory = directory(bytes)?;
     if !directory.whole {
-        intake.problems.add("", "its end is missing; what comes before is read");
+        intake.problems.add("", "its end is missing; only the part before is read");
     }
     // In the order in which they stand, so that one that overlaps the one before is seen.
     directory.members.sort_by_key(|member| member.at);
@@ -73,7 +73,7 @@ pub(super) fn entries(bytes: &[u8], intake: &mut Intake<'_>) -> Result<(), Unrea
             break;
         }
         let Some((start, data)) = data(bytes, member) else {
-            intake.problems.add(&member.name, "it stands outside of the archive");
+            intake.problems.add(&member.name, "it lies outside the archive");
             continue;
         };
         if member.at < free {
@@ -113,7 +113,7 @@ pub(crate) fn directory(bytes: &[u8]) -> Result<Directory, Unreadable> {
     }
     let members = local(bytes);
     if members.is_empty() {
-        let reason = "it has no directory; it may be cut off".to_owned();
+        let reason = "it has no directory; it may be truncated".to_owned();
         return Err(Unreadable::Damaged { format: "zip", reason });
     }
     Ok(Directory { members, whole: false })
@@ -144,12 +144,12 @@ fn unpack(data: &[u8], member: &Member) -> Result<Vec<u8>, &'static str> {
         return Err("it is damaged");
     }
     if unpacked.len() as u64 != member.size {
-        return Err("it is not as large as the archive says");
+        return Err("its size differs from the archive's directory");
     }
     let mut crc = Crc::new();
     crc.update(&unpacked);
     if crc.sum() != member.crc {
-        return Err("it is damaged: its checksum is wrong");
+        return Err("its checksum is wrong");
     }
     Ok(unpacked)
 }

@@ -40,7 +40,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
     let title = title_of(&meta).or_else(|| reader.title.take());
     let mut document = reader.flow.finish(title, path);
     if reader.cut {
-        let what = format!("what nests deeper than {DEEPEST} elements is left out");
+        let what = format!("content nested deeper than {DEEPEST} elements is skipped");
         document.problems.push(what);
     }
     Ok(document)

@@ -83,7 +83,7 @@ fn chapters_become_sections() {
     let want =
         [line(1, "One", Some("one")), line(1, "Two", Some("s")), line(2, "Two > Deeper", None)];
     assert_eq!((old.title.as_str(), outline(&old)), ("An old book", want.to_vec()));
-    assert_eq!(old.problems, ["OEBPS/text/gone.xhtml: it is not in the book"]);
+    assert_eq!(old.problems, ["OEBPS/text/gone.xhtml: missing from the book"]);
     let text = old.markdown(&|_| None);
     for said in ["No heading here, but a link to the second.", "After an empty anchor."] {
         assert!(text.contains(said), "{text}");

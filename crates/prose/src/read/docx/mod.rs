@@ -50,7 +50,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
     let title = title_of(&core).or_else(|| reader.title.take());
     let mut document = reader.flow.finish(title, path);
     if reader.cut {
-        problems.push(format!("what nests deeper than {DEEPEST} elements is left out"));
+        problems.push(format!("content nested deeper than {DEEPEST} elements is skipped"));
     }
     document.problems.extend(problems);
     Ok(document)

@@ -30,7 +30,7 @@ pub(crate) fn read(
     let container = package.needed("META-INF/container.xml")?;
     let container = package.xml("META-INF/container.xml", &container)?;
     let root = find(container.root(), "rootfile").and_then(|root| attribute(root, "full-path"));
-    let root = root.ok_or_else(|| package.damaged("its container names no book"))?.to_owned();
+    let root = root.ok_or_else(|| package.damaged("its container has no book"))?.to_owned();
     let text = package.needed(&root)?;
     let xml = package.xml(&root, &text)?;
     let book = Book::of(xml.root_element(), &root);
@@ -53,7 +53,7 @@ pub(crate) fn read(
                 pieces += sections.iter().map(|section| 1 + section.blocks.len()).sum::<usize>();
                 chapters.push((file.clone(), sections));
             }
-            Ok(None) => problems.push(format!("{file}: it is not in the book")),
+            Ok(None) => problems.push(format!("{file}: missing from the book")),
             Err(error @ Unreadable::TooLarge { .. }) => return Err(error),
             Err(error) => problems.push(format!("{file}: {error}")),
         }

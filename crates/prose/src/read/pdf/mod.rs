@@ -43,11 +43,11 @@ pub(crate) fn read(
     }
     let start = bytes.get(..bytes.len().min(MARK)).unwrap_or_default();
     if memmem::find(start, b"%PDF-").is_none() {
-        return Err(damaged("it does not start like one"));
+        return Err(damaged("it has no PDF header"));
     }
     // What breaks the parser breaks one document, and not the server.
     catch_unwind(AssertUnwindSafe(|| parsed(path, bytes, stopped)))
-        .unwrap_or_else(|_| Err(damaged("the parser gave up on it")))
+        .unwrap_or_else(|_| Err(damaged("the PDF parser failed")))
 }
 
 fn damaged(reason: &str) -> Unreadable {
@@ -62,7 +62,7 @@ fn parsed(path: &str, bytes: &[u8], stopped: &dyn Fn() -> bool) -> Result<Docume
             DecryptionError::PasswordProtected | DecryptionError::UnsupportedAlgorithm,
         ) => Unreadable::Encrypted,
         LoadPdfError::Decryption(_) => damaged("its encryption is broken"),
-        LoadPdfError::Invalid => damaged("it has no pages; it may be cut off"),
+        LoadPdfError::Invalid => damaged("it has no pages; it may be truncated"),
     })?;
     if memmem::find(bytes, b"/Encrypt").is_some() {
         bounds::check_encrypted(&pdf, bytes)?;
@@ -131,10 +131,10 @@ impl Pages {
 
     fn problems(&self, pages: usize) -> Vec<String> {
         let told = [
-            (&self.blank, "pictures without text; run text recognition on the file"),
-            (&self.broken, "nothing that can be read: the parser gave up"),
-            (&self.cut, "too much; only the beginning is read"),
-            (&self.unknown, "letters that don't say what they stand for; they are left out"),
+            (&self.blank, "images without text; run OCR on the file"),
+            (&self.broken, "unreadable: the parser failed"),
+            (&self.cut, "too much content; only the beginning is read"),
+            (&self.unknown, "characters without a Unicode mapping; they are skipped"),
         ];
         let told = told.iter().filter(|(numbers, _)| !numbers.is_empty());
         let mut problems: Vec<String> =

@@ -3,7 +3,7 @@
 use super::*;
 use std::time::Duration;
 
-const SKIPPED: &str = "skipped, because parsing it exceeds the budget of ";
+const SKIPPED: &str = "skipped: parsing it exceeds the budget of ";
 
 /// A project with a file that can't be parsed in linear time.
 fn hostile() -> (TempDir, CodeSuite) {

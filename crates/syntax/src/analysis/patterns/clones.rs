@@ -134,8 +134,8 @@ fn pattern(lines: &[Line], start: usize, length: usize, others: &[usize]) -> Pat
     let places: Vec<(u32, u32)> = std::iter::once((first, last)).chain(rest).collect();
     let words: Vec<String> = places.iter().map(|(from, to)| format!("{from}–{to}")).collect();
     let confidence = if length >= 2 * LEAST_LINES { Confidence::High } else { Confidence::Medium };
-    let message = format!("The same {length} lines of code stand at {}.", words.join(", "));
+    let message = format!("The same {length} lines of code appear at {}.", words.join(", "));
     let lines = places.iter().map(|(from, _)| *from).collect();
     Pattern::smell("duplicated-block", confidence, lines, message)
-        .mended_by("Make it a function of its own, and call it from each place.")
+        .mended_by("Extract a function and call it from each place.")
 }

@@ -68,7 +68,7 @@ fn singleton(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
         || way.about.name == "__new__";
     let confidence = if closed { Confidence::High } else { Confidence::Medium };
     let message = format!(
-        "{} keeps one instance of itself in {}, and {} gives it out.",
+        "{} keeps a single instance of itself in {}, and {} returns it.",
         one.about.name, field.name, way.about.name
     );
     Some(Pattern::design(
@@ -130,14 +130,14 @@ fn builder(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
             let called = name.ends_with("Builder") || made.about.name.eq_ignore_ascii_case("build");
             let confidence = if called { Confidence::High } else { Confidence::Medium };
             let message = format!(
-                "{name} is set up by {count} methods that return it, and {} makes the result.",
+                "{count} methods of {name} configure it and return it; {} builds the result.",
                 made.about.name
             );
             Some(Pattern::design("builder", confidence, lines, message))
         }
         None if count >= 4 => {
             let message =
-                format!("{count} methods of {name} return it, so that calls can be chained.");
+                format!("{count} methods of {name} return it, so calls can be chained.");
             Some(Pattern::new("fluent-interface", Sort::Idiom, Confidence::Medium, lines, message))
         }
         None => None,
@@ -236,7 +236,7 @@ fn wrapper(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let shares = one.bases.iter().any(|base| has_word(field.text, base) || takes(facts, one, base));
     let count = all.len();
     let message = format!(
-        "{count} methods of {} call the method of the same name of {}.",
+        "{count} methods of {} delegate to the method of the same name in {}.",
         one.about.name, field.name
     );
     let mut lines = vec![one.about.line, field.line];
@@ -286,7 +286,7 @@ fn iterator(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
         let next = method(facts, one, &["next"]).filter(|_| does)?;
         vec![one.about.line, next.about.line]
     };
-    let message = format!("{} hands out one value after the other.", one.about.name);
+    let message = format!("{} yields values one by one.", one.about.name);
     Some(Pattern::design("iterator", Confidence::High, lines, message))
 }
 
@@ -334,7 +334,7 @@ fn injection(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
         return None;
     }
     let confidence = if marked { Confidence::High } else { Confidence::Medium };
-    let message = format!("{} is handed what it works with: {}.", one.about.name, given.join(", "));
+    let message = format!("{} receives its dependencies: {}.", one.about.name, given.join(", "));
     Some(Pattern::design("dependency-injection", confidence, vec![constructor.about.line], message))
 }
 
@@ -383,8 +383,8 @@ fn template_method(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     };
     let (name, count) = (&function.about.qualified_name, steps.len());
     let message = match count {
-        1 => format!("{name} is whole but for a step that types made from it fill in."),
-        _ => format!("{name} is whole but for {count} steps that types made from it fill in."),
+        1 => format!("{name} leaves one step to its subtypes."),
+        _ => format!("{name} leaves {count} steps to its subtypes."),
     };
     let mut lines = vec![function.about.line];
     lines.extend(steps);
@@ -394,7 +394,7 @@ fn template_method(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
 fn context_manager(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let enter = method(facts, one, &["__enter__", "__aenter__"])?;
     let exit = method(facts, one, &["__exit__", "__aexit__"])?;
-    let message = format!("{} opens and closes itself in a with statement.", one.about.name);
+    let message = format!("{} can be used in a with statement.", one.about.name);
     let lines = vec![one.about.line, enter.about.line, exit.about.line];
     Some(Pattern::new("context-manager", Sort::Idiom, Confidence::High, lines, message))
 }
@@ -405,7 +405,7 @@ fn raii(one: &Type<'_>) -> Option<Pattern> {
     };
     let base = one.bases.iter().find(closes)?;
     let message =
-        format!("{} lets go of what it holds at the end of its scope ({base}).", one.about.name);
+        format!("{} releases its resources at the end of its scope ({base}).", one.about.name);
     Some(Pattern::new("raii", Sort::Idiom, Confidence::High, vec![one.about.line], message))
 }
 
@@ -444,7 +444,7 @@ fn factory(facts: &Facts<'_>, function: &Function<'_>, types: &HashSet<&str>) ->
     }
     let known = made.iter().filter(|name| types.contains(**name)).count();
     let confidence = if known == made.len() { Confidence::High } else { Confidence::Medium };
-    let message = format!("{} makes one of {}.", function.about.qualified_name, made.join(", "));
+    let message = format!("{} creates one of {}.", function.about.qualified_name, made.join(", "));
     Some(Pattern::design("factory-method", confidence, lines, message))
 }
 
@@ -474,7 +474,7 @@ fn wrapping_functions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
         last = Some(outer.about.line);
         let confidence = if wraps { Confidence::High } else { Confidence::Medium };
         let (name, around) = (&outer.about.name, &inner.about.name);
-        let message = format!("{name} gives back {around} around the function that it takes.");
+        let message = format!("{name} returns {around} around the function that it takes.");
         let lines = vec![outer.about.line, inner.about.line];
         found.push(Pattern::new("decorator-function", Sort::Idiom, confidence, lines, message));
     }

@@ -58,13 +58,13 @@ pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
     if !lines.is_empty() {
         let count = lines.len();
         let message = match count {
-            1 => "A comment marks work that is not done.".to_owned(),
-            _ => format!("{count} comments mark work that is not done."),
+            1 => "A comment marks unfinished work.".to_owned(),
+            _ => format!("{count} comments mark unfinished work."),
         };
         let lines = lines.into_iter().take(MOST_LINES).collect();
         found.push(
             Pattern::smell("todo-markers", Confidence::High, lines, message)
-                .mended_by("Do it, or open an issue and name it in the comment."),
+                .mended_by("Finish it, or reference an issue in the comment."),
         );
     }
     for block in blocks(facts) {
@@ -76,7 +76,7 @@ pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
             let message = format!("{count} lines of code are commented out.");
             found.push(
                 Pattern::smell("commented-out-code", Confidence::Medium, lines, message)
-                    .mended_by("Delete it: version control keeps it."),
+                    .mended_by("Delete it; version control keeps it."),
             );
         }
     }

@@ -67,7 +67,7 @@ fn strategy(facts: &Facts<'_>, one: &Type<'_>, left: &mut usize) -> Option<Patte
     let names: Vec<&str> = ways.iter().take(5).map(|way| way.about.name.as_str()).collect();
     let names = names.join(", ");
     let (pattern, message) = if name.ends_with("State") {
-        ("state", format!("{} acts by its {name}: {names}.", holder.about.name))
+        ("state", format!("{} behaves according to its {name}: {names}.", holder.about.name))
     } else {
         ("strategy", format!("{} works with any {name}: {names}.", holder.about.name))
     };
@@ -99,7 +99,7 @@ fn visitor(facts: &Facts<'_>, one: &Type<'_>, accepts: Option<&Function<'_>>) ->
         None => Confidence::Medium,
     };
     let message = format!(
-        "{} has a method for each of {} sorts of things it visits.",
+        "{} has a method for each of {} types that it visits.",
         one.about.name,
         all.len()
     );
@@ -132,6 +132,6 @@ fn functional_options(facts: &Facts<'_>) -> Option<Pattern> {
     let mut lines: Vec<u32> = all.iter().take(5).map(|function| function.about.line).collect();
     lines.extend(taken.map(|function| function.about.line));
     let confidence = if taken.is_some() { Confidence::High } else { Confidence::Medium };
-    let message = format!("{} functions each set one thing of what takes {of}.", all.len());
+    let message = format!("{} functions each set one option, to be passed as {of}.", all.len());
     Some(Pattern::new("functional-options", Sort::Idiom, confidence, lines, message))
 }

@@ -67,7 +67,7 @@ fn long_function(function: &Function<'_>) -> Option<Pattern> {
     let lines = vec![about.line, about.end_line];
     Some(
         Pattern::smell("long-function", confidence, lines, message)
-            .mended_by("Move steps that belong together into functions with a name."),
+            .mended_by("Extract related steps into named functions."),
     )
 }
 
@@ -93,7 +93,7 @@ fn long_parameter_list(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pat
     let message = format!("{} takes {} parameters.", about.qualified_name, all.len());
     Some(
         Pattern::smell("long-parameter-list", confidence, vec![about.line], message)
-            .mended_by("Put those that go together into a type."),
+            .mended_by("Group related parameters into a type."),
     )
 }
 
@@ -109,7 +109,7 @@ fn deep_nesting(function: &Function<'_>) -> Option<Pattern> {
     let message = format!("{name} is nested {nesting} levels deep.");
     Some(
         Pattern::smell("deep-nesting", confidence, lines, message)
-            .mended_by("Return early, or move the inner levels into a function of their own."),
+            .mended_by("Return early, or extract the inner levels into a function."),
     )
 }
 
@@ -124,7 +124,7 @@ fn many_returns(function: &Function<'_>) -> Option<Pattern> {
     lines.extend(returns);
     Some(
         Pattern::smell("many-returns", Confidence::Medium, lines, message)
-            .mended_by("Split it by what is decided, so that each part has one answer."),
+            .mended_by("Split it into functions with a single result each."),
     )
 }
 
@@ -177,7 +177,7 @@ fn flag_argument(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> 
         let lines = vec![function.about.line, line_of(node)];
         return Some(
             Pattern::smell("flag-argument", Confidence::Medium, lines, message)
-                .mended_by("Make two functions, each with a name that says what it does."),
+                .mended_by("Split it into two functions with descriptive names."),
         );
     }
     None
@@ -217,10 +217,10 @@ fn dead_parameter<'a>(
     if !words.is_only_called(&about.name) || !facts.goes_on() {
         return None;
     }
-    let message = format!("Nothing in {} uses its parameter {name}.", about.qualified_name);
+    let message = format!("The parameter {name} of {} is unused.", about.qualified_name);
     Some(
         Pattern::smell("dead-parameter", Confidence::Medium, vec![about.line], message)
-            .mended_by("Take it away."),
+            .mended_by("Remove it."),
     )
 }
 
@@ -246,7 +246,7 @@ fn god_class(one: &Type<'_>) -> Option<Pattern> {
     let lines = vec![one.about.line, one.about.end_line];
     Some(
         Pattern::smell("god-class", confidence, lines, message)
-            .mended_by("Move fields and the methods that use them into types of their own."),
+            .mended_by("Extract groups of fields and their methods into separate types."),
     )
 }
 
@@ -284,8 +284,8 @@ fn data_class(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let name = &one.about.qualified_name;
     let fields = one.fields.len();
     let message =
-        format!("{name} holds {fields} fields and does nothing with them but hand them out.");
-    let fix = "Move what is done with its fields into it, or make it a record.";
+        format!("{name} has {fields} fields and only accessors.");
+    let fix = "Move the logic that uses its fields into it, or make it a record.";
     Some(
         Pattern::smell("data-class", Confidence::Medium, vec![one.about.line], message)
             .mended_by(fix),
@@ -318,10 +318,10 @@ fn empty_catch(facts: &Facts<'_>, node: Node<'_>) -> Option<Pattern> {
         (false, true) => Confidence::Medium,
         (false, false) => Confidence::Low,
     };
-    let message = "An error is caught, and nothing is done about it or said why.".to_owned();
+    let message = "An error is caught and ignored without an explanation.".to_owned();
     Some(
         Pattern::smell("empty-catch", confidence, vec![line_of(node)], message)
-            .mended_by("Handle it, log it, or say in a comment why it may be ignored."),
+            .mended_by("Handle it, log it, or explain in a comment why it can be ignored."),
     )
 }
 
@@ -351,7 +351,7 @@ fn long_conditions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
         // A function that is handed over in between is not part of the condition.
         let dense = rows <= 2 * count;
         if count >= least && dense && is_condition(&kin, *outer) {
-            let message = format!("One condition of {} parts.", count + 1);
+            let message = format!("One condition with {} operands.", count + 1);
             found.push(
                 Pattern::smell(
                     "long-condition",
@@ -359,7 +359,7 @@ fn long_conditions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
                     vec![line_of(*outer)],
                     message,
                 )
-                .mended_by("Give its parts names, or make it a function that says what is asked."),
+                .mended_by("Name its parts, or extract it into a function with a descriptive name."),
             );
         }
         at += count;

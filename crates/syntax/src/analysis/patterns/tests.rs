@@ -34,8 +34,8 @@ fn every_field_of_a_pattern() {
         serde_json::to_value(read(Java, text)).unwrap(),
         serde_json::json!([{
             "name": "empty-catch", "sort": "smell", "confidence": "high", "lines": [1],
-            "message": "An error is caught, and nothing is done about it or said why.",
-            "fix": "Handle it, log it, or say in a comment why it may be ignored."
+            "message": "An error is caught and ignored without an explanation.",
+            "fix": "Handle it, log it, or explain in a comment why it can be ignored."
         }])
     );
 }

@@ -157,7 +157,7 @@ impl Doc for Text {
     }
 
     fn do_edit(&mut self, _: &Edit<String>) -> Result<(), String> {
-        Err("sources are read and never changed".into())
+        Err("sources are read-only".into())
     }
 
     fn root_node(&self) -> Node<'_> {

@@ -19,14 +19,14 @@ pub(super) enum ReadError {
     NoId,
     #[error("rule {0}: `language` is missing")]
     NoLanguage(String),
-    #[error("rule {id} does not fit {language}: {}", chain(.reason))]
+    #[error("rule {id} is not valid for {language}: {}", chain(.reason))]
     Rule {
         id: String,
         language: &'static str,
         #[source]
         reason: Box<RuleCoreError>,
     },
-    #[error("rule {0}: it must say a `kind` or a `pattern`, or every node would be tried")]
+    #[error("rule {0}: needs a `kind` or a `pattern`, or it would be tried on every node")]
     NoKind(String),
 }
 

@@ -66,7 +66,7 @@ impl RuleSet {
         for (language, rule) in compiled.map_err(|error| error.to_string())? {
             let key = (language, draft.id.clone());
             if let Some(other) = from.get(&key) {
-                return Err(format!("rule {}: {other} has one of this id", draft.id));
+                return Err(format!("rule {}: {other} already has this id", draft.id));
             }
             from.insert(key.clone(), path.to_owned());
             self.without.insert(key);

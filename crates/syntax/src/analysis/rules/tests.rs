@@ -277,7 +277,7 @@ fn a_broken_document_is_told_and_the_rest_is_used() {
         "`language` is missing",
         "`kind` or a `pattern`",
         "unknown field",
-        "has one of this id",
+        "already has this id",
         "no built-in rule",
         "no language is called klingon",
     ];
