@@ -19,7 +19,7 @@ pub(crate) enum Event {
     Begun(Begun),
 }
 
-/// The number of a log file, and which older files are kept. Because the chain contains it, nobody can later invent an
+/// The number of a log file, and which older files are kept. Because the chain contains it, no one can later invent an
 /// explanation for missing files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Begun {

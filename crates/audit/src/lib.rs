@@ -28,7 +28,7 @@
 //! lines `from` to `to`), `dropped` (`count` lines could not be written since a time), `begun` (the first line of each
 //! file but the first: the number of the `file`, of its `first` line, and of the `oldest` file that is kept). Older
 //! files are removed after that line is written, so that [`verify`] can distinguish files removed by rotation from
-//! files that somebody took away. Lines of calls have no `kind`.
+//! files that were taken away. Lines of calls have no `kind`.
 //!
 //! # Several processes
 //!

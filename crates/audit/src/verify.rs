@@ -96,6 +96,7 @@ pub enum What {
     /// Has the right number, but follows a different line than the one before it.
     NotLinked,
     /// A second chain begins.
+    #[serde(rename = "begins_anew")]
     BeginsAnew,
     /// Describes a truncated line that is missing or was changed.
     TornGone,

@@ -1,4 +1,4 @@
-//! Pages that show what tools answer: who is told of them, and how they are read.
+//! Pages that show tool results: who gets them, and how they are read.
 
 use crate::{
     fixture::Fixture,
@@ -20,7 +20,7 @@ const PAGE: App = App {
     html: "<!doctype html>\n<title>Page</title>\n<p>It holds AKIAIOSFODNN7EXAMPLE\u{200b} as it is.</p>\n",
 };
 
-/// A tool whose answers have a page.
+/// A tool whose results have a page.
 struct Pictured;
 
 #[derive(Deserialize, JsonSchema)]
@@ -71,7 +71,7 @@ fn pages(listed: &Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_session_that_shows_pages_is_told_of_them() {
+async fn a_session_that_shows_pages_gets_them() {
     let server = server();
     for dialect in legacy_dialects() {
         let version = dialect.version();
@@ -111,7 +111,7 @@ async fn the_newest_revision_says_with_each_request_whether_it_shows_pages() {
             (usize::from(shows), &json!(scope))
         );
     }
-    // What a session has announced says nothing of a request that carries its own capabilities.
+    // The capabilities of a session do not apply to a request that carries its own.
     let mut wire = Wire::legacy_as(&server, "2025-11-25", shows_pages(), None).await;
     let listed = wire.ask("tools/list", modern(json!({}))).await;
     assert!(pictured(&listed).get("_meta").is_none(), "{listed}");
@@ -166,7 +166,7 @@ async fn a_page_is_read_whole_and_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_page_is_there_for_whoever_may_see_its_provider() {
+async fn a_page_is_visible_to_callers_that_may_see_its_provider() {
     let (first, second) = (with_page("first"), Fixture::called("second"));
     second.apps.lock().unwrap().push(PAGE);
     let setup = Setup {

@@ -75,7 +75,7 @@ async fn a_tool_has_its_own_time_left_after_a_question() {
     let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
     let id = wire.begin("tools/call", json!({"name": "asks_and_works"})).await;
     let asked = wire.read().await;
-    // The passing of time is what this is about: nothing else could be awaited.
+    // This tests the passing of time: nothing else could be awaited.
     tokio::time::sleep(tool_timeout).await;
     wire.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": accept("Late")})).await;
     assert_eq!(text(&wire.answer(&id).await), "None");

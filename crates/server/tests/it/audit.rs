@@ -1,4 +1,4 @@
-//! What calls leave behind, and what happens to them when they can't.
+//! The audit lines of calls, and what happens to calls when they cannot be written.
 
 use crate::{
     fixture::{Fixture, acting, said},
@@ -25,7 +25,7 @@ fn lines(path: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A server whose log is in a folder, with a tool that counts how often it runs.
+/// A server whose log is in a folder, with a tool that counts its runs.
 struct Place {
     folder: tempfile::TempDir,
     runs: Arc<AtomicUsize>,
@@ -111,7 +111,7 @@ async fn what_is_refused_or_fails_says_why() {
     place.intact();
 }
 
-/// An answer to a call that could not be recorded: why, and nothing of the result.
+/// Checks the answer to a call that could not be recorded: the reason, and nothing of the result.
 fn unrecorded(reply: &Value) {
     assert_eq!(code(reply), -32000, "{reply}");
     let message = reply["error"]["message"].as_str().unwrap();
@@ -133,7 +133,7 @@ async fn a_call_that_can_not_be_recorded_is_not_answered_and_the_next_does_not_r
     let audit = Audit::open(PathBuf::from("/dev/full"), settings);
     let server = Server::new(Setup { audit, ..place.setup(OnFull::Refuse) }).unwrap();
     let mut wire = Wire::legacy(&server, VERSION).await;
-    // Nothing is known yet: the call runs, and its answer is held back.
+    // Nothing is known yet: the call runs, and its answer is withheld.
     unrecorded(&wire.call("counts", json!({})).await);
     assert_eq!(place.runs.load(Ordering::SeqCst), 1);
     for _ in 0..3 {
@@ -152,7 +152,7 @@ async fn a_call_that_can_not_be_recorded_is_not_answered_and_the_next_does_not_r
         assert!(metrics.contains(want), "{want} {metrics}");
     }
     assert!(!metrics.contains("docent_refused_total{reason=\"audit\"} 0\n"), "{metrics}");
-    // What leaves no line goes on.
+    // Requests without an audit line continue.
     assert!(wire.ask("tools/list", json!({})).await["result"].is_object());
 }
 
@@ -233,22 +233,22 @@ async fn who_is_turned_away_at_the_door_leaves_few_lines() {
         }
         assert!(server.identify(&Shown::token("a-wrong-token")).is_none());
     }
-    let told = [("ann", "rate"), ("bob", "rate"), ("", "token")];
+    let expected = [("ann", "rate"), ("bob", "rate"), ("", "token")];
     let all = lines(&place.log());
     let field = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
     let of = |line: &Value| (field(line, "principal"), field(line, "reason"));
     let first: Vec<_> = all.iter().take(3).map(of).collect();
-    assert_eq!(first, told.map(|(who, why)| (who.to_owned(), why.to_owned())));
+    assert_eq!(first, expected.map(|(who, why)| (who.to_owned(), why.to_owned())));
     server.stop();
     let all = lines(&place.log());
     assert!(all.len() < 20 && all.iter().all(|line| line["outcome"] == "refused"), "{all:?}");
-    for (who, why) in told {
+    for (who, why) in expected {
         let own = all.iter().filter(|line| line["principal"] == who && line["reason"] == why);
         let count: u64 = own.map(|line| line["count"].as_u64().unwrap()).sum();
         assert_eq!(count, 500, "{who} {why} {all:?}");
     }
     server.stop();
-    assert_eq!(lines(&place.log()).len(), all.len(), "nobody came since");
+    assert_eq!(lines(&place.log()).len(), all.len(), "no request came since");
     let text = std::fs::read_to_string(place.log()).unwrap();
     assert!(!text.contains("a-wrong-token"), "{text}");
 }
@@ -271,7 +271,7 @@ async fn another_server_writes_nothing_into_the_record() {
     let server = Server::new(Setup { audit, ..setup(fixture) }).unwrap();
     let mut wire = Wire::legacy(&server, VERSION).await;
     let reply = wire.call("refuses", json!({})).await;
-    assert_eq!(reply["error"]["data"], said_of_itself(), "the client is told: {reply}");
+    assert_eq!(reply["error"]["data"], said_of_itself(), "the client sees it: {reply}");
     wire.call("fails_there", json!({})).await;
     let all = lines(&place.log());
     let reasons: Vec<_> = all.iter().map(|line| line["reason"].as_str().unwrap()).collect();
@@ -292,7 +292,7 @@ async fn a_log_that_another_process_holds_keeps_no_thread_of_the_server_s() {
     while place.runs.load(Ordering::SeqCst) < 2 {
         tokio::task::yield_now().await;
     }
-    // The only thread would otherwise wait until the line is given up.
+    // Otherwise the only thread would wait until the line is given up.
     assert!(other.ask("tools/list", json!({})).await["result"].is_object());
     drop(held);
     assert_eq!(text(&wire.answer(&id).await), "hush-hush");

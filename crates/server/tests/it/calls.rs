@@ -1,4 +1,4 @@
-//! One call and its answer, good or bad.
+//! One call and its answer, successful or not.
 
 use crate::{
     fixture::Fixture,
@@ -18,7 +18,7 @@ use std::{
 };
 use tracing_subscriber::{fmt::MakeWriter, layer::SubscriberExt};
 
-/// What was logged.
+/// Captured log output.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -122,7 +122,7 @@ async fn what_is_unknown_is_named() {
     assert_eq!((code(&reply), &reply["error"]["data"]["parameter"]), (-32602, &json!("name")));
 }
 
-/// Counts how often it is asked for all that there is to say of it.
+/// Counts how often its full info is requested.
 struct Asked(Arc<AtomicUsize>);
 
 impl AnyTool for Asked {
@@ -145,13 +145,13 @@ impl AnyTool for Asked {
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_has_makes_no_definition() {
+async fn an_unknown_name_computes_no_definition() {
     let (fixture, times) = (Fixture::new(), Arc::new(AtomicUsize::new(0)));
     fixture.extra.lock().unwrap().push(Arc::new(Asked(Arc::clone(&times))));
     let server = Server::new(setup(fixture)).unwrap();
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
     let before = times.load(Ordering::SeqCst);
-    assert_eq!(code(&wire.call("nobody_has_it", json!({})).await), -32602);
+    assert_eq!(code(&wire.call("unknown_tool", json!({})).await), -32602);
     assert_eq!(times.load(Ordering::SeqCst), before);
 }
 
@@ -327,7 +327,7 @@ async fn every_request_leaves_one_line_before_its_answer() {
             "greet",
             "ok",
         ),
-        ("prompts/get", json!({"name": "nobody"}), "prompt", "nobody", "error"),
+        ("prompts/get", json!({"name": "unknown"}), "prompt", "unknown", "error"),
     ];
     for (method, params, field, target, outcome) in cases {
         wire.ask(method, params).await;

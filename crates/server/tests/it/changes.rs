@@ -1,4 +1,4 @@
-//! Lists and resources that change while clients are there.
+//! Lists and resources that change while clients are connected.
 
 use crate::{
     fixture::{Fixture, acting, said},
@@ -10,7 +10,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 #[tokio::test]
-async fn a_changed_list_is_told_and_served() {
+async fn a_changed_list_is_announced_and_served() {
     let fixture = Fixture::new();
     let server = Server::new(setup(Arc::clone(&fixture))).unwrap();
     let mut ann = Wire::legacy(&server, "2024-11-05").await;
@@ -36,7 +36,7 @@ async fn a_tool_that_takes_a_taken_name_is_left_out() {
     let fixture = Fixture::new();
     let server = Server::new(setup(Arc::clone(&fixture))).unwrap();
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
-    // The fixture lists its extra tools first, so the newcomer has the name and the older tool is left out.
+    // The fixture lists its extra tools first, so the new one has the name and the older tool is left out.
     fixture
         .extra
         .lock()
@@ -75,7 +75,7 @@ async fn names_that_other_servers_choose_stop_nothing() {
         part("three", ["apart", "more"]),
     ];
     fixture.parts.lock().unwrap().extend(parts);
-    // A provider of docent's own that comes after all of them.
+    // A built-in provider that comes after all of them.
     let last = Fixture::called("last");
     let own = acting("apart", json!({}), |_, _| async { Ok(said("last")) });
     last.extra.lock().unwrap().push(own);
@@ -134,9 +134,9 @@ async fn a_stream_hears_what_it_asked_for() {
     params["notifications"] =
         json!({"toolsListChanged": true, "resourceSubscriptions": ["memo://a", "nowhere://b"]});
     let id = wire.begin("subscriptions/listen", params).await;
-    let told = wire.notified("notifications/subscriptions/acknowledged").await;
+    let reply = wire.notified("notifications/subscriptions/acknowledged").await;
     assert_eq!(
-        told["params"]["notifications"],
+        reply["params"]["notifications"],
         json!({"toolsListChanged": true, "resourceSubscriptions": ["memo://a"]})
     );
     // The stream watches once its handler has run; a later request is answered after that.

@@ -1,4 +1,4 @@
-//! A provider of small tools, each of which shows one thing.
+//! A provider of small tools, each for one aspect.
 
 use docent_tool::{
     Answer, AnyTool, App, Ask, Block, CallContext, Change, Completed, Completing, CompletionTarget,
@@ -15,7 +15,7 @@ use std::sync::{
 };
 use tokio::sync::{Notify, Semaphore, broadcast};
 
-/// Everything the tests watch and turn.
+/// Everything that the tests observe and change.
 pub(crate) struct Fixture {
     key: &'static str,
     pub(crate) changes: broadcast::Sender<Change>,
@@ -23,13 +23,13 @@ pub(crate) struct Fixture {
     pub(crate) watched: Mutex<Vec<String>>,
     pub(crate) extra: Mutex<Vec<Arc<dyn AnyTool>>>,
     pub(crate) apps: Mutex<Vec<App>>,
-    /// What its lists say of everything in them.
+    /// Text that its lists contain in every item.
     pub(crate) told: Mutex<Option<String>>,
-    /// Whom it stands for.
+    /// The providers it represents.
     pub(crate) parts: Mutex<Vec<Arc<dyn Provider>>>,
 }
 
-/// A tool that waits here until it is let through, and tells when it comes and when it is dropped.
+/// A tool that waits here until it is let through, and signals when it enters and when it is dropped.
 #[derive(Default)]
 pub(crate) struct Gate {
     pub(crate) open: Option<Semaphore>,
@@ -77,8 +77,8 @@ impl Fixture {
     }
 
     fn beside(&self) -> Object {
-        let told = self.told().map(|told| ("_meta".to_owned(), json!({"own": told})));
-        told.into_iter().collect()
+        let meta = self.told().map(|text| ("_meta".to_owned(), json!({"own": text})));
+        meta.into_iter().collect()
     }
 
     pub(crate) fn changed(&self, change: Change) {
@@ -137,7 +137,7 @@ pub(crate) fn said(text: impl Into<String>) -> Outcome {
     Outcome { content: vec![Block::text(text)], ..Outcome::default() }
 }
 
-/// Says back what it is told.
+/// Echoes its text.
 pub(crate) struct Echo;
 
 #[derive(Deserialize, JsonSchema)]
@@ -168,7 +168,7 @@ pub(crate) struct EchoAnswer {
 impl Tool for Echo {
     const NAME: &'static str = "echo";
     const TITLE: &'static str = "Echo";
-    const ABOUT: &'static str = "Says back what it is told.";
+    const ABOUT: &'static str = "Echoes its text.";
     const HINTS: Hints = Hints::READS;
     type Args = EchoArgs;
     type Answer = EchoAnswer;

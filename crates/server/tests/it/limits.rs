@@ -1,4 +1,4 @@
-//! Bounds: calls in flight, rates, seats, pages, and the end.
+//! Limits: calls in flight, rates, slots, pages, and the shutdown.
 
 use crate::{
     fixture::Fixture,
@@ -9,7 +9,7 @@ use docent_transport::{Caller, Door, Shown, Via};
 use serde_json::{Value, json};
 use std::{collections::HashMap, num::NonZeroU32, sync::Arc, time::Duration};
 
-/// What a call is told that finds no place in line.
+/// The error of a call that finds the queue full.
 fn crowded() -> Value {
     json!({"callsInFlight": 1, "waiting": 4, "retryAfter": 1, "retryAfterMs": 1000})
 }
@@ -25,7 +25,7 @@ async fn calls_wait_in_line_and_the_line_ends() {
     gate.entered.notified().await;
     for _ in 0..4 {
         running.push(wire.begin("tools/call", json!({"name": "waits"})).await);
-        // The handlers run in the order they came; a ping goes through once the call before it has joined the line.
+        // The handlers run in the order of arrival; a ping gets through once the call before it has joined the queue.
         wire.ask("ping", json!({})).await;
     }
     let reply = wire.call("echo", json!({"text": "one too many"})).await;
@@ -161,7 +161,7 @@ async fn a_tool_has_a_rate_of_its_own() {
     );
 }
 
-/// A server whose tool `tool` has bounds of its own, and a rule with bounds that lets it through.
+/// A server whose tool `tool` has limits of its own, and a rule with limits that allows it.
 fn bounded(tool: &str, own: RuleBounds, rule: RuleBounds) -> Arc<Server> {
     let limits = Limits {
         tool_timeouts: own.timeout.map(|time| (tool.to_owned(), time)).into_iter().collect(),
@@ -233,7 +233,7 @@ async fn the_door_counts() {
     assert_eq!(passed, 3);
     assert!(server.admit(&caller).unwrap_err().as_secs() > 0);
     let session = server.open_session(&caller).unwrap();
-    // Somebody else's session may make room, so that is no refusal yet.
+    // Another caller's session may make room, so this is not a refusal yet.
     let full = server.open_session(&caller).err().unwrap();
     assert!(!full.is_own_share && full.retry_after > Duration::ZERO, "{full:?}");
     server.count_unseated();
@@ -293,7 +293,7 @@ async fn a_large_answer_comes_in_parts_for_its_owner() {
     assert_eq!(
         code(&bob.ask("resources/read", json!({"uri": link})).await),
         -32002,
-        "somebody else's parts are not there"
+        "another caller's parts are hidden"
     );
     let reply = ann.ask("resources/read", json!({"uri": "memo://long"})).await;
     assert!(reply["result"]["_meta"]["docent/parts"].as_u64().unwrap() > 2, "{reply}");
@@ -418,7 +418,7 @@ async fn subscriptions_take_the_seats_of_streams() {
     assert_eq!(code(&reply), -32000, "{reply}");
     assert_eq!(reply["error"]["data"], json!({"retryAfter": 5, "retryAfterMs": 5000}), "{reply}");
     wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": first}})).await;
-    // The seat is free once the handler of the first has heard of its end, which takes a turn or two.
+    // The slot is free once the handler of the first has seen its end, which takes a turn or two.
     while server.metrics().contains("docent_streams 1") {
         tokio::task::yield_now().await;
     }

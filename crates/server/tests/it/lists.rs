@@ -50,7 +50,7 @@ async fn every_list_has_pages() {
     }
 }
 
-/// Lists some resources, and counts the addresses that it describes.
+/// Lists some resources, and counts the addresses it describes.
 struct Lister {
     key: &'static str,
     names: &'static [&'static str],
@@ -140,7 +140,7 @@ async fn a_tool_is_described() {
     let echo = tools.iter().find(|tool| tool["name"] == "echo").unwrap();
     assert_eq!(
         (&echo["title"], &echo["description"]),
-        (&json!("Echo"), &json!("Says back what it is told."))
+        (&json!("Echo"), &json!("Echoes its text."))
     );
     assert_eq!(echo["inputSchema"]["required"], json!(["text"]));
     assert_eq!(echo["outputSchema"]["properties"]["text"]["type"], "string");

@@ -1,4 +1,4 @@
-//! Calls within calls: the same checks, approval and record as a client's own.
+//! Nested calls: the same checks, approval and audit as a client's own calls.
 
 use crate::{
     fixture::{Fixture, acting, said},
@@ -25,24 +25,24 @@ fn words(outcome: &Outcome) -> String {
 
 /// Calls `echo` twice with the same words, and `samples` once.
 async fn script(context: CallContext) -> Result<Outcome, ToolError> {
-    let mut told = Vec::new();
+    let mut output = Vec::new();
     for _ in 0..2 {
         let answer = context.call(("fixture", "echo"), arguments(json!({"text": "hi"}))).await;
-        told.push(answer.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
+        output.push(answer.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
     }
     let others = context.call(("other", "echo"), arguments(json!({"text": "hi"}))).await;
-    told.push(others.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
+    output.push(others.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
     let bad = context.call(("fixture", "echo"), Object::new()).await;
-    told.push(bad.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
-    told.push(context.may_use("fixture", "echo").to_string());
-    Ok(said(told.join("|")))
+    output.push(bad.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
+    output.push(context.may_use("fixture", "echo").to_string());
+    Ok(said(output.join("|")))
 }
 
 fn fixture() -> Arc<Fixture> {
     let fixture = Fixture::new();
     let outer = acting("script", json!({}), |_, context| script(context));
     let gone = acting("leaves", json!({}), |_, context: CallContext| async move {
-        // Given up half-way: nobody waits for the inner call.
+        // Abandoned half-way: the inner call has no waiter left.
         let inner = context.call(("fixture", "waits"), Object::new());
         drop(tokio::time::timeout(std::time::Duration::from_millis(30), inner).await);
         Ok(said("left"))
@@ -67,11 +67,11 @@ async fn each_is_checked_recorded_and_goes_to_the_provider_that_was_named() {
     let audit = Audit::open(&path, Settings::default());
     let server = Server::new(Setup { audit, ..setup(fixture()) }).unwrap();
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
-    let told = text(&wire.call("script", json!({})).await);
-    let parts: Vec<&str> = told.split('|').collect();
-    assert_eq!(parts[..2], ["hi", "hi"], "{told}");
-    assert!(parts[2].contains("belongs to `fixture`, not to `other`"), "{told}");
-    assert!(parts[3].contains("`text`"), "{told}");
+    let output = text(&wire.call("script", json!({})).await);
+    let parts: Vec<&str> = output.split('|').collect();
+    assert_eq!(parts[..2], ["hi", "hi"], "{output}");
+    assert!(parts[2].contains("belongs to `fixture`, not to `other`"), "{output}");
+    assert!(parts[3].contains("`text`"), "{output}");
     assert_eq!(parts[4], "true");
     let want =
         [("echo", "ok"), ("echo", "ok"), ("echo", "refused"), ("echo", "error"), ("script", "ok")];
@@ -125,12 +125,12 @@ async fn they_go_on_when_the_call_around_them_becomes_a_task() {
 #[tokio::test]
 async fn one_for_another_provider_costs_nothing_of_a_rate() {
     let outer = acting("mistakes", json!({}), |_, context: CallContext| async move {
-        let mut told = Vec::new();
+        let mut output = Vec::new();
         for provider in ["other", "other", "fixture", "fixture"] {
             let answer = context.call((provider, "echo"), arguments(json!({"text": "hi"}))).await;
-            told.push(answer.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
+            output.push(answer.map_or_else(|error| error.to_string(), |outcome| words(&outcome)));
         }
-        Ok(said(told.join("|")))
+        Ok(said(output.join("|")))
     });
     let fixture = Fixture::new();
     fixture.extra.lock().unwrap().push(outer);
@@ -139,11 +139,11 @@ async fn one_for_another_provider_costs_nothing_of_a_rate() {
     let policy = Policy { rules: vec![Rule { bounds, ..rule }] };
     let server = Server::new(Setup { policy, ..setup(fixture) }).unwrap();
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
-    let told = text(&wire.call("mistakes", json!({})).await);
-    let parts: Vec<&str> = told.split('|').collect();
-    assert!(parts[1].contains("belongs to `fixture`, not to `other`"), "{told}");
-    assert_eq!(parts[2], "hi", "{told}");
-    assert!(parts[3].contains("too many calls of echo"), "{told}");
+    let output = text(&wire.call("mistakes", json!({})).await);
+    let parts: Vec<&str> = output.split('|').collect();
+    assert!(parts[1].contains("belongs to `fixture`, not to `other`"), "{output}");
+    assert_eq!(parts[2], "hi", "{output}");
+    assert!(parts[3].contains("too many calls of echo"), "{output}");
 }
 
 #[tokio::test]
@@ -160,8 +160,8 @@ async fn each_needs_its_own_approval() {
         let answer = json!({"action": "accept", "content": {"approve": approve}});
         wire.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": answer})).await;
     }
-    let told = text(&wire.answer(&id).await);
-    assert!(told.starts_with("hi|`echo` was not run"), "{told}");
+    let output = text(&wire.answer(&id).await);
+    assert!(output.starts_with("hi|`echo` was not run"), "{output}");
 }
 
 #[tokio::test]
@@ -170,35 +170,35 @@ async fn scopes_hold_within_a_call() {
     let server = Server::new(Setup { keys, auth_required: true, ..setup(fixture()) }).unwrap();
     let origin = origin(&server, Some("ann-token"));
     let mut wire = Wire::legacy_as(&server, "2025-11-25", json!({}), Some(origin)).await;
-    let told = text(&wire.call("script", json!({})).await);
-    assert!(told.starts_with("`ann` may not use the tool `echo`"), "{told}");
-    assert!(told.ends_with("|false"), "{told}");
+    let output = text(&wire.call("script", json!({})).await);
+    assert!(output.starts_with("`ann` may not use the tool `echo`"), "{output}");
+    assert!(output.ends_with("|false"), "{output}");
 }
 
-/// A token of the right form that nobody has.
+/// A well-formed but made-up token.
 fn token() -> String {
     ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat()
 }
 
-/// Tells a secret in every way that a tool can, one at a time.
+/// Returns a secret in every way that a tool can, one at a time.
 fn telling(how: &str) -> Result<Outcome, ToolError> {
-    let told = format!("use {}\u{200b}", token());
+    let output = format!("use {}\u{200b}", token());
     let raw = |block: Value| Ok(Outcome { content: vec![Block::Raw(block)], ..Outcome::default() });
     let held =
         |contents| Ok(Outcome { content: vec![Block::Embedded(contents)], ..Outcome::default() });
     match how {
-        "text" => Ok(said(told)),
-        "raw" => raw(json!({"type": "text", "text": told, "odd": told})),
+        "text" => Ok(said(output)),
+        "raw" => raw(json!({"type": "text", "text": output, "odd": output})),
         "link" => raw(json!({
-            "type": "resource_link", "name": "n", "description": told, "uri": "x:y?password=hunter22",
+            "type": "resource_link", "name": "n", "description": output, "uri": "x:y?password=hunter22",
         })),
-        "held" => held(Contents::Text { uri: "x:y".into(), mime: None, text: told }),
-        "held raw" => held(Contents::Raw(json!({"uri": "x:y?password=hunter22", "text": told}))),
-        "structured" => Ok(Outcome { structured: Some(json!([told])), ..Outcome::default() }),
-        "meta" => Ok(Outcome { meta: Some(arguments(json!({"own": told}))), ..Outcome::default() }),
-        "argument" => Err(ToolError::argument("a", told)),
-        "failed" => Err(Failure::new(FailureKind::Tool, told.clone()).hint(told).into()),
-        _ => Err(ToolError::Refused { code: 7, message: told.clone(), data: Some(json!([told])) }),
+        "held" => held(Contents::Text { uri: "x:y".into(), mime: None, text: output }),
+        "held raw" => held(Contents::Raw(json!({"uri": "x:y?password=hunter22", "text": output}))),
+        "structured" => Ok(Outcome { structured: Some(json!([output])), ..Outcome::default() }),
+        "meta" => Ok(Outcome { meta: Some(arguments(json!({"own": output}))), ..Outcome::default() }),
+        "argument" => Err(ToolError::argument("a", output)),
+        "failed" => Err(Failure::new(FailureKind::Tool, output.clone()).hint(output).into()),
+        _ => Err(ToolError::Refused { code: 7, message: output.clone(), data: Some(json!([output])) }),
     }
 }
 
@@ -217,16 +217,16 @@ async fn one_learns_no_secret_of_another_that_it_could_spell_out() {
         "refused",
     ];
     let fixture = Fixture::new();
-    let tells = |given: Object, _: CallContext| async move {
+    let leaks = |given: Object, _: CallContext| async move {
         let how = given["how"].as_str().unwrap_or_default();
         telling(how)
     };
-    let tells = acting("tells", json!({}), tells);
+    let leaks = acting("leaks", json!({}), leaks);
     let spells = acting("spells", json!({}), |given: Object, context: CallContext| async move {
-        let heard = context.call(("fixture", "tells"), given).await;
+        let heard = context.call(("fixture", "leaks"), given).await;
         Ok(said(format!("{heard:?}").chars().flat_map(|c| [c, ' ']).collect::<String>()))
     });
-    fixture.extra.lock().unwrap().extend([tells, spells]);
+    fixture.extra.lock().unwrap().extend([leaks, spells]);
     let screening = Screening::new(Some(Vec::new()), true);
     let server = Server::new(Setup { screening, ..setup(fixture) }).unwrap();
     let mut wire = Wire::legacy(&server, "2025-11-25").await;

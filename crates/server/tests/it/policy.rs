@@ -1,4 +1,4 @@
-//! Rules on top of scopes: what is hidden, what is asked about, what a reload changes.
+//! Rules on top of scopes: what is hidden, what needs approval, what a reload changes.
 
 use crate::{
     fixture::Fixture,
@@ -12,7 +12,7 @@ fn rule(tools: &str, action: Action) -> Rule {
     Rule::for_everybody("policy.rules[0]", vec![tools.to_owned()], action)
 }
 
-/// Allows these tools so many times a minute.
+/// Allows these tools this many times per minute.
 fn rated(tools: &[&str], rate: u32) -> Rule {
     let tools = tools.iter().map(ToString::to_string).collect();
     let bounds = RuleBounds { rate_per_minute: NonZeroU32::new(rate), timeout: None };
@@ -111,7 +111,7 @@ async fn approval_of_one_call_is_none_of_another() {
     let state = asked["result"]["requestState"].clone();
     let unasked = json!({"inputResponses": responses});
     let reply = wire.modern_call("echo", json!({"text": "a"}), able(), unasked).await;
-    assert_eq!(reply["result"]["resultType"], "input_required", "nobody was asked: {reply}");
+    assert_eq!(reply["result"]["resultType"], "input_required", "no question was asked: {reply}");
     let more = json!({"inputResponses": responses, "requestState": state});
     let reply = wire.modern_call("echo", json!({"text": "b"}), able(), more.clone()).await;
     assert_eq!(reply["result"]["resultType"], "input_required", "{reply}");

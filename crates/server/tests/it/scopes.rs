@@ -102,7 +102,7 @@ async fn without_scopes_or_origin_nothing_opens() {
     }
 }
 
-/// Reads up to the change of the prompts' list: what came before it, but for changes of lists.
+/// Reads up to the change of the prompt list: everything before it, except changes of lists.
 async fn heard(wire: &mut Wire) -> Vec<Value> {
     let mut all = Vec::new();
     loop {
@@ -115,9 +115,9 @@ async fn heard(wire: &mut Wire) -> Vec<Value> {
     }
 }
 
-/// Whether the line was told of, and the address.
-fn summed(told: &[Value]) -> (bool, bool) {
-    let has = |name: &str, text: &str| told.iter().any(|one| one[name] == text);
+/// Whether the log line was received, and the address.
+fn summed(received: &[Value]) -> (bool, bool) {
+    let has = |name: &str, text: &str| received.iter().any(|one| one[name] == text);
     (has("data", "said"), has("uri", "memo://a"))
 }
 
@@ -148,31 +148,31 @@ async fn a_key_that_is_gone_hears_nothing_of_what_it_opened() {
         let [ann, bob, stream] = wires;
         [heard(ann).await, heard(bob).await, heard(stream).await]
     };
-    let tell = async |[ann, bob, stream]: [&mut Wire; 3]| {
+    let collect = async |[ann, bob, stream]: [&mut Wire; 3]| {
         let (provider, logger) = ("fixture".to_owned(), "other".to_owned());
         let (data, extra) = (json!("said"), serde_json::Map::new());
         fixture.changed(Change::Said { provider, level: Level::Error, logger, data, extra });
         fixture.changed(Change::Updated("memo://a".into()));
-        // An address may be told of after the first mark, and comes before the second.
+        // An address may be announced after the first mark, but arrives before the second.
         let first = marked([&mut *ann, &mut *bob, &mut *stream]).await;
         let second = marked([ann, bob, stream]).await;
         first.into_iter().zip(second).map(|(one, other)| summed(&[one, other].concat())).collect()
     };
-    let told: Vec<_> = tell([&mut ann, &mut bob, &mut stream]).await;
-    assert_eq!(told, [(true, true), (true, true), (false, true)]);
+    let received: Vec<_> = collect([&mut ann, &mut bob, &mut stream]).await;
+    assert_eq!(received, [(true, true), (true, true), (false, true)]);
     terms.keys.remove(0);
     server.renew(terms).unwrap();
     for wire in [&mut ann, &mut bob, &mut stream] {
         heard(wire).await;
     }
     marked([&mut ann, &mut bob, &mut stream]).await;
-    let told: Vec<_> = tell([&mut ann, &mut bob, &mut stream]).await;
-    assert_eq!(told, [(false, false), (true, true), (false, false)]);
+    let received: Vec<_> = collect([&mut ann, &mut bob, &mut stream]).await;
+    assert_eq!(received, [(false, false), (true, true), (false, false)]);
 }
 
 const ISSUER: &str = "https://login.example.com/";
 
-/// Whom an issuer lets in, whose keys nobody needs here.
+/// Trusts an issuer whose keys are not needed here.
 fn trusting() -> Strangers {
     struct Silent;
     impl Fetch for Silent {
@@ -187,7 +187,7 @@ fn trusting() -> Strangers {
     Strangers::new(Some(Arc::new(tokens)), None)
 }
 
-/// Somebody with a token that ends then.
+/// A principal whose token expires then.
 fn with_token(until: Option<SystemTime>) -> Origin {
     let scopes: Arc<[String]> = Arc::from(["*".to_owned()]);
     let grant = until.map(|until| Grant { scopes: Arc::clone(&scopes), until });
@@ -216,13 +216,13 @@ async fn a_renewed_token_is_heard_from_its_next_request_on() {
         wire.speak_as(ended.clone());
         assert!(names(&mut wire, "tools/list", "tools").await.is_empty(), "{method}");
         fixture.changed(Change::Updated("memo://a".into()));
-        let mut told = Vec::new();
-        // An address may be told of after the first mark, and comes before the second.
+        let mut received = Vec::new();
+        // An address may be announced after the first mark, but arrives before the second.
         for _ in 0..2 {
             fixture.changed(Change::Prompts);
-            told.extend(heard(&mut wire).await);
+            received.extend(heard(&mut wire).await);
         }
-        assert_eq!(summed(&told), (false, false), "{method}: {told:?}");
+        assert_eq!(summed(&received), (false, false), "{method}: {received:?}");
         wire.speak_as(fresh.clone());
         wire.ask(method, params).await;
         fixture.changed(Change::Updated("memo://a".into()));
@@ -231,7 +231,7 @@ async fn a_renewed_token_is_heard_from_its_next_request_on() {
     }
 }
 
-/// Asks for a part of an answer and about a task: the codes of refusals, and 0 for an answer.
+/// Asks for a part of an answer and about a task: returns the error codes, and 0 for an answer.
 async fn reach(wire: &mut Wire, part: &Value, id: &Value) -> Vec<i64> {
     let mut params = modern(json!({}));
     params["uri"] = part.clone();

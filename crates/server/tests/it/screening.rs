@@ -1,4 +1,4 @@
-//! What leaves for a model: without secrets, and with nothing hidden.
+//! What is sent to a model contains no secrets and no hidden characters.
 
 use crate::{
     fixture::{Fixture, acting, said},
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const CONFIGURED: &str = "a-key-of-the-house";
 
-/// A token of the right form that nobody has.
+/// A well-formed but made-up token.
 fn token() -> String {
     ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat()
 }
@@ -61,10 +61,10 @@ async fn each_half_can_be_turned_off() {
         (Screening::new(Some(Vec::new()), false), false, true),
     ] {
         let mut wire = Wire::legacy(&server(screening), "2025-11-25").await;
-        let told = wire.call("tells_secrets", json!({})).await;
-        assert_eq!(told.to_string().contains(&token()), has_token, "{told}");
+        let secret_text = wire.call("tells_secrets", json!({})).await;
+        assert_eq!(secret_text.to_string().contains(&token()), has_token, "{secret_text}");
         assert_eq!(
-            text(&told).contains('\u{202e}') || told.to_string().contains('\u{202e}'),
+            text(&secret_text).contains('\u{202e}') || secret_text.to_string().contains('\u{202e}'),
             is_hidden
         );
     }
@@ -97,7 +97,7 @@ async fn the_audit_line_is_screened() {
     assert!(!lines.contains(&token()) && lines.contains("[redacted: github token]/1"), "{lines}");
 }
 
-/// Everything, and docent's own key.
+/// Full screening, with docent's own key.
 fn all() -> Screening {
     Screening::new(Some(vec![CONFIGURED.into()]), true)
 }
@@ -109,7 +109,7 @@ fn assert_clean(message: &Value) {
     assert!(!written.contains('\u{202e}'), "{written}");
 }
 
-/// What the protocol needs as it is, though it looks like a secret.
+/// Values that the protocol needs unchanged, though they look like secrets.
 fn ids() -> Value {
     json!({
         "progressToken": token(), "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
@@ -117,7 +117,7 @@ fn ids() -> Value {
     })
 }
 
-/// A tool that says everything beside the text, or in pieces.
+/// A tool that puts everything beside the text, or in pieces.
 fn beside() -> Arc<Server> {
     let fixture = Fixture::new();
     let heading = || format!("Deploy key {} \u{202e}evil", token());
@@ -154,7 +154,7 @@ fn beside() -> Arc<Server> {
     Server::new(Setup { screening: all(), ..setup(fixture) }).unwrap()
 }
 
-/// The message without what must stay as it is, of which there are so many.
+/// The message without the values that must stay unchanged, of which there must be `count`.
 #[track_caller]
 fn without_ids(message: &Value, count: usize) -> Value {
     let (written, own) = (message.to_string(), ids().to_string());
@@ -199,40 +199,40 @@ async fn pieces_that_go_before_the_rest_are_screened() {
     wire.seen.iter().for_each(assert_clean);
 }
 
-/// What another server may ask, and the same as a client may hear it.
+/// Questions of another server, and the screened form of each.
 fn questions() -> [(&'static str, Value, Value); 3] {
-    let told = format!("Say {} \u{202e}now", token());
+    let secret_text = format!("Say {} \u{202e}now", token());
     let clean = "Say [redacted: github token] <U+202E>now";
-    let sample = |told: &str| {
+    let sample = |secret_text: &str| {
         let content = json!([
-            {"type": "text", "text": told, "_meta": {"own": told}},
+            {"type": "text", "text": secret_text, "_meta": {"own": secret_text}},
             {"type": "image", "data": token(), "mimeType": "image/png"},
             {"type": "audio", "data": token(), "mimeType": "audio/wav"},
-            {"type": "tool_use", "id": token(), "name": "t", "input": {"a": told}},
-            {"type": "tool_result", "toolUseId": token(), "content": [{"type": "text", "text": told}]},
+            {"type": "tool_use", "id": token(), "name": "t", "input": {"a": secret_text}},
+            {"type": "tool_result", "toolUseId": token(), "content": [{"type": "text", "text": secret_text}]},
         ]);
         json!({
-            "messages": [{"role": "user", "content": content}], "systemPrompt": told, "maxTokens": 5,
+            "messages": [{"role": "user", "content": content}], "systemPrompt": secret_text, "maxTokens": 5,
         })
     };
-    let form = |told: &str| {
+    let form = |secret_text: &str| {
         let name = token();
         json!({
-            "mode": "form", "message": told, "requestedSchema": {
+            "mode": "form", "message": secret_text, "requestedSchema": {
                 "type": "object", "required": [&name],
-                "properties": {(&name): {"type": "string", "title": told, "description": told},
+                "properties": {(&name): {"type": "string", "title": secret_text, "description": secret_text},
                     "password\u{202e}": {"type": "string"}},
             },
         })
     };
-    let page = |told: &str| {
+    let page = |secret_text: &str| {
         let url = "https://login.test/authorize?state=af0ifjsldkj&scope=a%20b";
-        json!({"mode": "url", "message": told, "elicitationId": token(), "url": url})
+        json!({"mode": "url", "message": secret_text, "elicitationId": token(), "url": url})
     };
     [
-        ("sampling/createMessage", sample(&told), sample(clean)),
-        ("elicitation/create", form(&told), form(clean)),
-        ("elicitation/create", page(&told), page(clean)),
+        ("sampling/createMessage", sample(&secret_text), sample(clean)),
+        ("elicitation/create", form(&secret_text), form(clean)),
+        ("elicitation/create", page(&secret_text), page(clean)),
     ]
 }
 
@@ -278,7 +278,7 @@ async fn what_a_client_is_asked_is_screened() {
     }
 }
 
-/// A link without its secret is a dead one: nobody is sent there.
+/// A link without its secret does not work: the user is not sent there.
 #[tokio::test]
 async fn a_page_whose_address_holds_a_secret_is_not_asked_for() {
     let able = || json!({"elicitation": {"form": {}, "url": {}}});
@@ -288,9 +288,9 @@ async fn a_page_whose_address_holds_a_secret_is_not_asked_for() {
     let check = |reply: &Value| {
         assert_clean(reply);
         assert_eq!(reply["result"]["isError"], true, "{reply}");
-        let told = text(reply);
-        assert!(told.contains("its address holds what looks like a secret"), "{told}");
-        assert!(told.contains("policy.redaction.secrets"), "{told}");
+        let secret_text = text(reply);
+        assert!(secret_text.contains("its address seems to contain a secret"), "{secret_text}");
+        assert!(secret_text.contains("policy.redaction.secrets"), "{secret_text}");
     };
     let server = asking("elicitation/create", &page, true);
     let mut wire = Wire::legacy_as(&server, "2025-11-25", able(), None).await;
@@ -339,8 +339,8 @@ async fn what_lists_tell_is_screened() {
         let reply = wire.ask(method, json!({})).await;
         assert_clean(&reply);
         let first = &reply["result"][list][0];
-        let told = (&first["title"], &first["description"], &first["_meta"]["own"]);
-        assert_eq!(told, (&json!(shown), &json!(shown), &json!(shown)), "{reply}");
+        let secret_text = (&first["title"], &first["description"], &first["_meta"]["own"]);
+        assert_eq!(secret_text, (&json!(shown), &json!(shown), &json!(shown)), "{reply}");
         if method == "prompts/list" {
             assert_eq!(first["arguments"][0]["description"], shown, "{reply}");
         }
@@ -352,9 +352,9 @@ async fn what_a_server_says_by_itself_is_screened() {
     let fixture = Fixture::new();
     let server = Server::new(Setup { screening: all(), ..setup(Arc::clone(&fixture)) }).unwrap();
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
-    let told = format!("{} \u{202e}", token());
-    let extra = json!({"_meta": {"ids": ids(), "own": told}}).as_object().cloned().unwrap();
-    let (provider, logger, data) = ("fixture".to_owned(), format!("other/{told}"), json!([told]));
+    let secret_text = format!("{} \u{202e}", token());
+    let extra = json!({"_meta": {"ids": ids(), "own": secret_text}}).as_object().cloned().unwrap();
+    let (provider, logger, data) = ("fixture".to_owned(), format!("other/{secret_text}"), json!([secret_text]));
     fixture.changed(Change::Said { provider, level: Level::Error, logger, data, extra });
     let mut line = wire.notified("notifications/message").await;
     docent_wire::put_back(&mut line);
@@ -367,12 +367,12 @@ async fn what_a_server_says_by_itself_is_screened() {
 async fn what_a_client_hears_meanwhile_is_screened() {
     let fixture = Fixture::new();
     let tool = acting("logs_secrets", json!({}), |_, context| async move {
-        let told = format!("{} \u{202e}", token());
-        let extra = json!({"_meta": {"ids": ids(), "own": told}}).as_object().cloned().unwrap();
-        context.relay(Level::Error, &format!("other/{told}"), json!([told]), extra);
+        let secret_text = format!("{} \u{202e}", token());
+        let extra = json!({"_meta": {"ids": ids(), "own": secret_text}}).as_object().cloned().unwrap();
+        context.relay(Level::Error, &format!("other/{secret_text}"), json!([secret_text]), extra);
         context.pass_on(
             "notifications/elicitation/complete",
-            json!({"elicitationId": token(), "odd": told}),
+            json!({"elicitationId": token(), "odd": secret_text}),
         );
         context.elicit("k", json!({"mode": "form", "message": "Done?"})).await?;
         Ok(said("told"))
@@ -400,9 +400,9 @@ async fn a_person_sees_the_whole_of_what_is_approved() {
     let rule = Rule::for_everybody("asks", vec!["echo".into()], Action::Approve);
     let policy = Policy { rules: vec![rule] };
     let server = Server::new(Setup { screening: all(), policy, ..setup(fixture()) }).unwrap();
-    let told = format!("{} \u{202e}", token());
+    let secret_text = format!("{} \u{202e}", token());
     let mut wire = Wire::legacy_as(&server, "2025-11-25", json!({"elicitation": {}}), None).await;
-    wire.begin("tools/call", json!({"name": "echo", "arguments": {"text": told}})).await;
+    wire.begin("tools/call", json!({"name": "echo", "arguments": {"text": secret_text}})).await;
     let asked = wire.read().await["params"]["message"].as_str().unwrap().to_owned();
     assert!(asked.contains(&format!("{} <U+202E>", token())), "{asked}");
 }

@@ -1,4 +1,4 @@
-//! One client that takes all that it can get, and another one that is served all the same.
+//! One client that takes all that it can get, and another one that is still served.
 
 use crate::{
     fixture::{Fixture, acting, said},
@@ -17,7 +17,7 @@ use std::{
 };
 use tokio::sync::{Notify, mpsc};
 
-/// Blocking work that is counted when it begins and lasts until it is let go.
+/// Blocking work that is counted when it begins and lasts until it is released.
 struct Heavy {
     begun: mpsc::Sender<()>,
     may_end: (Mutex<bool>, Condvar),
@@ -61,7 +61,7 @@ impl Heavy {
     }
 }
 
-/// A server that ann and bob have keys for.
+/// A server with keys for ann and bob.
 fn server(limits: Limits, tools: Vec<Arc<dyn AnyTool>>) -> Arc<Server> {
     let fixture = Fixture::new();
     fixture.extra.lock().unwrap().extend(tools);
@@ -92,7 +92,7 @@ async fn one_client_s_heavy_calls_leave_threads_for_another() {
     for _ in 0..2 {
         begins.recv().await.unwrap();
     }
-    // Every call of ann's has been taken on once this is answered.
+    // All of ann's calls have been accepted once this is answered.
     ann.ask("ping", json!({})).await;
     assert_eq!(text(&bob.call("light", json!({})).await), "light");
     assert!(bob.ask("resources/list", json!({})).await["result"].is_object());
@@ -105,7 +105,7 @@ async fn one_client_s_heavy_calls_leave_threads_for_another() {
 }
 
 #[tokio::test]
-async fn a_call_that_gets_no_thread_in_its_time_is_told_when_to_try_again() {
+async fn a_call_without_a_thread_in_time_says_when_to_retry() {
     let (heavy, mut begins) = Heavy::new();
     let tool_timeouts = [("light".to_owned(), Duration::from_millis(20))].into();
     let limits = Limits { blocking_threads: 1, tool_timeouts, ..Limits::default() };
@@ -118,7 +118,7 @@ async fn a_call_that_gets_no_thread_in_its_time_is_told_when_to_try_again() {
     assert_eq!(reply["error"]["data"], json!({"retryAfter": 1, "retryAfterMs": 1000}), "{reply}");
     heavy.let_go();
     assert_eq!(text(&ann.answer(&first).await), "done");
-    // Its thread is free a moment after the answer.
+    // Its thread is free shortly after the answer.
     while ann.call("light", json!({})).await["error"]["code"] == -32000 {}
 }
 
@@ -129,7 +129,8 @@ async fn a_thread_stays_taken_until_its_work_has_ended() {
     let limits = Limits { blocking_threads: 1, tool_timeouts, ..Limits::default() };
     let server = server(limits, heavy.tools());
     let (mut ann, mut bob) = (wire(&server, "ann").await, wire(&server, "bob").await);
-    // The call is answered at its deadline; its work goes on. On a busy machine a call may end before its work begins.
+    // The call is answered at its deadline; its work continues. On a busy machine a call may end before its work
+    // begins.
     while begins.try_recv().is_err() {
         ann.call("heavy", json!({})).await;
     }
@@ -140,7 +141,7 @@ async fn a_thread_stays_taken_until_its_work_has_ended() {
     assert_eq!(text(&bob.answer(&waits).await), "light");
 }
 
-/// Completes with what another server says, once it does.
+/// Completes with another server's answer, once it arrives.
 #[derive(Default)]
 struct Remote {
     asked: Notify,
@@ -196,15 +197,15 @@ async fn a_client_has_one_key_in_all_its_sessions() {
         Ok(said(format!("{}/{}", context.client(), context.client_key())))
     });
     let server = server(Limits::default(), vec![whose]);
-    let mut told = Vec::new();
+    let mut names = Vec::new();
     for name in ["ann", "ann", "bob"] {
         let called = text(&wire(&server, name).await.call("whose", json!({})).await);
         let (client, key) = called.split_once('/').unwrap();
-        told.push((client.to_owned(), key.to_owned()));
+        names.push((client.to_owned(), key.to_owned()));
     }
-    assert_ne!(told[0].0, told[1].0, "each session has a name of its own");
-    assert_eq!(told[0].1, told[1].1);
-    assert_ne!(told[1].1, told[2].1);
+    assert_ne!(names[0].0, names[1].0, "each session has a name of its own");
+    assert_eq!(names[0].1, names[1].1);
+    assert_ne!(names[1].1, names[2].1);
 }
 
 #[tokio::test]
@@ -227,7 +228,7 @@ async fn one_client_leaves_sessions_and_streams_for_another() {
 }
 
 #[tokio::test]
-async fn clients_without_a_key_are_told_apart_by_their_address() {
+async fn clients_without_a_key_are_distinguished_by_address() {
     let limits = Limits { sessions: 4, ..Limits::default() };
     let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
     let principal = server.identify(&Shown::default()).unwrap();

@@ -180,8 +180,8 @@ async fn a_task_belongs_to_its_principal() {
         ("tasks/update", json!({"inputResponses": {}})),
     ] {
         let theirs = task(&mut bob, method, &id, more.clone()).await;
-        let nobodys = task(&mut ann, method, &json!("none"), more).await;
-        assert_eq!((code(&theirs), code(&nobodys)), (-32602, -32602), "{method}");
+        let unknown = task(&mut ann, method, &json!("none"), more).await;
+        assert_eq!((code(&theirs), code(&unknown)), (-32602, -32602), "{method}");
     }
     assert_eq!(task(&mut ann, "tasks/get", &id, json!({})).await["result"]["status"], "working");
 }
@@ -292,7 +292,7 @@ async fn tasks_that_have_ended_count_while_they_are_kept() {
 }
 
 #[tokio::test]
-async fn callers_without_a_name_are_told_apart_by_their_addresses() {
+async fn anonymous_callers_are_distinguished_by_address() {
     let fixture = fixture();
     fixture.gate.let_through(1000);
     let server = Server::new(setup(fixture)).unwrap();
@@ -314,7 +314,7 @@ async fn callers_without_a_name_are_told_apart_by_their_addresses() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_nobody_answers_is_taken_back() {
+async fn an_unanswered_question_is_withdrawn() {
     let server = Server::new(setup(fixture())).unwrap();
     let mut wire = Wire::open(&server);
     let id =
@@ -360,7 +360,7 @@ async fn a_tool_with_a_time_of_its_own_has_it_in_a_task() {
     assert_eq!(lines(&path), [("always".to_owned(), "ok".to_owned())]);
 }
 
-/// Runs a tool that asks, and answers nothing.
+/// Runs a tool that asks, without answering.
 async fn unanswered(tool: &str, words: &str, outcome: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
@@ -372,13 +372,13 @@ async fn unanswered(tool: &str, words: &str, outcome: &str) {
     let ended = tokio::time::timeout(Duration::from_hours(1), server.drained()).await;
     assert!(ended.is_ok(), "{tool} still waits");
     let done = settled(&mut wire, &id, "completed").await;
-    let told = done["result"]["content"].to_string();
-    assert!(told.contains(words), "{tool}: {told}");
+    let content = done["result"]["content"].to_string();
+    assert!(content.contains(words), "{tool}: {content}");
     assert_eq!(lines(&path), [(tool.to_owned(), outcome.to_owned())]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_nobody_answers_ends_by_itself() {
+async fn a_task_without_an_answer_ends_by_itself() {
     unanswered("confirms", "no answer within 300 s", "error").await;
 }
 

@@ -1,4 +1,4 @@
-//! What a client hears while a call runs.
+//! What a client receives while a call runs.
 
 use crate::{
     fixture::{Fixture, acting, said},
@@ -22,11 +22,11 @@ async fn progress_grows_and_comes_before_the_answer() {
             && step["total"] == 3.0
             && step["message"].is_string()));
         wire.call(tool, json!({})).await;
-        assert!(wire.seen.is_empty(), "nobody asked for progress: {:?}", wire.seen);
+        assert!(wire.seen.is_empty(), "no progress was requested: {:?}", wire.seen);
     }
 }
 
-/// The steps that a client hears of a tool that reports `count` of them, with a pause after each.
+/// The steps that a client receives of a tool that reports `count` of them, with a pause after each.
 async fn steps_heard(count: u32, pause: Duration) -> Vec<f64> {
     let fixture = Fixture::new();
     fixture.extra.lock().unwrap().push(acting("many", json!({}), move |_, context| async move {
@@ -45,7 +45,7 @@ async fn steps_heard(count: u32, pause: Duration) -> Vec<f64> {
     steps.collect()
 }
 
-/// On a clock that stands still while anything is to be done, so that a busy machine makes no difference.
+/// The clock is paused while work is pending, so that a busy machine makes no difference.
 #[tokio::test(start_paused = true)]
 async fn a_client_hears_of_at_most_ten_steps_a_second_and_of_the_last() {
     for (count, pause, expected) in [
@@ -120,11 +120,11 @@ async fn what_another_server_tells_is_passed_on_as_it_came() {
         docent_wire::put_back(&mut message);
         message["params"].take()
     };
-    let told: Vec<Value> = wire.seen.into_iter().map(written).collect();
+    let received: Vec<Value> = wire.seen.into_iter().map(written).collect();
     let step = json!({"progressToken": 7, "progress": 1, "total": 3, "odd": 1});
     let line =
         json!({"level": "error", "logger": "other", "data": "said", "odd": 2, "_meta": {"own": 1}});
-    assert_eq!(told, [step, line]);
+    assert_eq!(received, [step, line]);
 }
 
 #[tokio::test]
@@ -136,9 +136,9 @@ async fn pieces_come_first_in_the_answer_and_as_messages() {
     let reply =
         wire.ask("tools/call", json!({"name": "emits", "_meta": {"progressToken": 7}})).await;
     assert_eq!(text(&reply), "first\nsecond\nlast");
-    let told: Vec<&str> =
+    let received: Vec<&str> =
         wire.seen.iter().map(|message| message["params"]["message"].as_str().unwrap()).collect();
-    assert_eq!(told, ["first", "second"]);
+    assert_eq!(received, ["first", "second"]);
 }
 
 #[tokio::test]

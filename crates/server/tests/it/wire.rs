@@ -21,7 +21,7 @@ use tokio::io::{
 
 pub(crate) const MODERN: &str = "2026-07-28";
 
-/// A server's setup with the fixture provider and no surprises.
+/// A server's setup with the fixture provider and defaults.
 pub(crate) fn setup(provider: Arc<crate::fixture::Fixture>) -> Setup {
     Setup {
         name: "fixture".into(),
@@ -50,7 +50,7 @@ pub(crate) fn key(name: &str, scopes: &[&str]) -> Key {
     }
 }
 
-/// What a transport would attach for the holder of a token.
+/// What a transport would attach for a caller with this token.
 pub(crate) fn origin(server: &Server, token: Option<&str>) -> Origin {
     let principal = server.identify(&Shown { token, certificate: None }).expect("a known token");
     Origin {
@@ -61,7 +61,7 @@ pub(crate) fn origin(server: &Server, token: Option<&str>) -> Origin {
     }
 }
 
-/// What each request is stamped with when it comes.
+/// The origin that each request is stamped with.
 type Stamp = Arc<Mutex<Option<Origin>>>;
 
 struct Stamped<T> {
@@ -131,7 +131,7 @@ impl Wire {
         *self.origin.lock().unwrap() = Some(origin);
     }
 
-    /// A connection that has shaken hands.
+    /// A connection after its handshake.
     pub(crate) async fn legacy(server: &Arc<Server>, version: &str) -> Self {
         Self::legacy_as(server, version, json!({}), None).await
     }
@@ -145,7 +145,7 @@ impl Wire {
         let mut wire = Self::open_as(server, origin);
         wire.initialize(version, able).await;
         wire.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
-        // A request is answered after the notification before it has been handed on, and its handler has run.
+        // A request is answered after the notification before it has been passed on, and its handler has run.
         wire.ask("ping", json!({})).await;
         wire
     }
@@ -181,7 +181,7 @@ impl Wire {
         serde_json::from_str(&line.unwrap().expect("the connection ended")).unwrap()
     }
 
-    /// The answer to a request; what comes before it is kept in `seen`.
+    /// The answer to a request; earlier messages are kept in `seen`.
     pub(crate) async fn answer(&mut self, id: &Value) -> Value {
         self.seen.clear();
         loop {
@@ -229,7 +229,7 @@ impl Wire {
         self.ask("tools/call", params).await
     }
 
-    /// Hangs up, and waits until the session is gone.
+    /// Disconnects, and waits until the session is gone.
     pub(crate) async fn close(self) {
         drop((self.lines, self.writer));
         self.running.cancel().await.unwrap();

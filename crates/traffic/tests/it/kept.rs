@@ -106,7 +106,7 @@ fn an_entry_has_the_fields_that_the_page_reads() {
     let mut shown = traffic.entry(2).unwrap().with_payload();
     assert!(shown["at"].take().as_u64().unwrap() > 1_600_000_000_000_000);
     let want = json!({
-        "seq": 2, "at": null, "connection": 1, "peer": "somebody", "hop": "client", "via": "stdio",
+        "seq": 2, "at": null, "connection": 1, "peer": "anonymous", "hop": "client", "via": "stdio",
         "direction": "in", "kind": "request", "id": 1, "method": "tools/call", "target": "echo",
         "answers": null, "micros": null, "parent": null, "attempt": 1, "bytes": 55, "era": null,
         "code": null, "text": null, "has_payload": true,

@@ -16,7 +16,7 @@ fn on() -> Arc<Traffic> {
 }
 
 fn client(traffic: &Arc<Traffic>) -> Tap {
-    let who = Connection { hop: Hop::Client, peer: "somebody".into(), via: "stdio" };
+    let who = Connection { hop: Hop::Client, peer: "anonymous".into(), via: "stdio" };
     traffic.connection(who)
 }
 

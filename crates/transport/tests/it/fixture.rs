@@ -1,4 +1,4 @@
-//! A door that can be set, a handler that echoes, and raw peers.
+//! Configurable access control, a handler that echoes, and raw peers.
 
 use docent_traffic::Traffic;
 use docent_transport::{
@@ -38,7 +38,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Longest message in these tests.
+/// Maximum bytes of a message in these tests.
 pub(crate) const LIMIT: usize = 4096;
 
 #[derive(Clone, Copy)]
@@ -64,7 +64,7 @@ struct Counting {
     streams: Seats,
 }
 
-/// Seats that are taken, by client.
+/// Slots in use, by client.
 type Seats = Arc<Mutex<Vec<ClientKey>>>;
 
 struct Taken(Seats, ClientKey);
@@ -151,9 +151,9 @@ pub(crate) fn guarded(door: TestDoor) -> Arc<dyn Door> {
     Arc::new(Counting { door, admitted, learnt, sessions, streams })
 }
 
-/// Answers `tools/call` with what it was told; `wait` never ends, `pieces` hands over two pieces first, `last` says
-/// something and answers when the server has begun to close, `none` is not there, and headers repeat an argument of
-/// `marked`. How many wait is counted.
+/// Answers `tools/call` with what it received; `wait` never ends, `pieces` emits two pieces first, `last` sends a
+/// message and answers when the server has begun to close, `none` does not exist, and headers repeat an argument of
+/// `marked`. Counts how many wait.
 #[derive(Clone)]
 pub(crate) struct Echo {
     closing: CancellationToken,
@@ -206,7 +206,7 @@ impl ServerHandler for Echo {
                 return Err(ErrorData::internal_error("cancelled", None));
             }
             "none" => return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "none", None)),
-            // Long enough for its answer to come as events.
+            // Long enough for its answer to be sent as events.
             "later" => tokio::time::sleep(Duration::from_millis(100)).await,
             "last" => {
                 let params = json!({"level": "info", "data": "begun"});
@@ -227,11 +227,11 @@ impl ServerHandler for Echo {
             }
             _ => {}
         }
-        let told = json!({
+        let seen = json!({
             "arguments": request.arguments, "principal": &*origin.caller.principal.name,
             "via": origin.caller.via.name(), "streams": origin.streams,
         });
-        Ok(CallToolResult::success(vec![ContentBlock::text(told.to_string())]).into())
+        Ok(CallToolResult::success(vec![ContentBlock::text(seen.to_string())]).into())
     }
 }
 
@@ -297,7 +297,7 @@ impl Pipes {
         timeout(Duration::from_secs(30), self.serving).await.is_ok_and(|ended| ended.is_ok())
     }
 
-    /// Ends the input and waits for the server to end; gives what it still said.
+    /// Ends the input and waits for the server to end; returns its remaining messages.
     pub(crate) async fn close(mut self) -> Vec<Value> {
         self.writer.take().unwrap().shutdown().await.unwrap();
         let mut rest = Vec::new();
@@ -327,7 +327,7 @@ pub(crate) struct Site {
     pub(crate) waiting: Arc<AtomicUsize>,
 }
 
-/// What a site has beside its door.
+/// Options of a site beside its access control.
 #[derive(Default)]
 pub(crate) struct Build {
     pub(crate) bounds: Bounds,

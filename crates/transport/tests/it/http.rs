@@ -124,7 +124,7 @@ async fn sessions_have_seats() {
     assert_eq!(open_session(&site, "2025-11-25", &[]).await.0, 200);
 }
 
-/// A site with so many seats, where a session that nobody uses lasts this long.
+/// A site with this many slots, where an idle session lasts this long.
 async fn forgetful(seats: usize, session: Duration) -> Site {
     let bounds = Bounds { session, ..Bounds::default() };
     let door = TestDoor { seats, ..TestDoor::default() };
@@ -132,7 +132,7 @@ async fn forgetful(seats: usize, session: Duration) -> Site {
 }
 
 #[tokio::test]
-async fn a_session_that_nobody_uses_ends_and_one_with_a_stream_does_not() {
+async fn an_idle_session_ends_and_one_with_a_stream_does_not() {
     let site = forgetful(usize::MAX, Duration::from_millis(1500)).await;
     let (_, left) = open_session(&site, "2025-11-25", &[]).await;
     let (_, listens) = open_session(&site, "2025-11-25", &[]).await;
@@ -183,7 +183,7 @@ async fn the_listener_s_own_counts_are_among_the_metrics() {
     for line in
         ["docent_sessions_reclaimed_total 1", "docent_connections_ended_total{reason=\"idle\"} 0"]
     {
-        assert!(text.lines().any(|told| told == line), "no {line:?} in\n{text}");
+        assert!(text.lines().any(|one| one == line), "no {line:?} in\n{text}");
     }
 }
 
@@ -205,7 +205,7 @@ async fn bodies_are_json_and_bounded() {
 }
 
 #[tokio::test]
-async fn too_many_requests_are_told_when_to_come_back() {
+async fn too_many_requests_get_a_retry_time() {
     let site = Site::open(TestDoor { requests: 1, ..TestDoor::default() }).await;
     assert_eq!(site.post(&[], &ping()).await.0, 200);
     let (status, head, _) = site.post(&[], &ping()).await;
@@ -234,12 +234,12 @@ async fn a_plain_answer_can_come_in_pieces() {
     let call = request(5, "tools/call", &json!({"name": "pieces", "stream": true}));
     let (_, head, body) = site.post(&[], &call).await;
     assert!(head.contains("application/x-ndjson"), "{head}");
-    let told: Vec<_> = body
+    let partial: Vec<_> = body
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok().filter(Value::is_object))
         .map(|answer| answer["result"]["partial"].as_bool().unwrap())
         .collect();
-    assert_eq!(told, [true, true, false], "{body}");
+    assert_eq!(partial, [true, true, false], "{body}");
 }
 
 #[tokio::test]
@@ -333,7 +333,7 @@ async fn every_member_of_a_batch_is_counted() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_inside_a_session_is_told_as_an_answer() {
+async fn errors_inside_a_session_are_answers() {
     let site = Site::open(TestDoor::default()).await;
     let (_, id) = open_session(&site, "2025-06-18", &[]).await;
     let with = |version| [BOTH, ("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", version)];
@@ -385,7 +385,7 @@ async fn an_id_is_one_request_s_at_a_time_in_a_session() {
     let wait = request(7, "tools/call", &json!({"name": "wait"})).to_string();
     let mut first = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
     first.write_all(site.raw("POST /mcp", &headers, &wait).as_bytes()).await.unwrap();
-    // The head of the first answer comes once it is open as a stream of events.
+    // The head of the first answer arrives once it is open as a stream of events.
     first.read_u8().await.unwrap();
     let (_, _, body) = site.post(&headers[..2], &request(7, "ping", &json!({}))).await;
     assert!(body.contains("still being answered"), "{body}");
@@ -403,7 +403,7 @@ async fn an_answer_is_kept_for_a_client_that_lost_its_connection() {
     let heard = read_until(&mut lost, "retry: ").await;
     drop(lost);
     let event = heard.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
-    // Asked for later, so the first has its answer too.
+    // Requested later, so the first has its answer too.
     site.post(&headers[..2], &later(8)).await;
     let back = [headers[0], headers[1], ("Last-Event-ID", event)];
     let (status, _, body) = site.send("GET /mcp", &back, "").await;
@@ -411,7 +411,7 @@ async fn an_answer_is_kept_for_a_client_that_lost_its_connection() {
     // That connection might have broken too.
     let (status, _, body) = site.send("GET /mcp", &back, "").await;
     assert_eq!((status, body.contains("\"id\":7")), (200, true), "{body}");
-    // Whoever got a document knows of no event.
+    // A client that got a document knows of no event.
     let (_, kind, _) = site.post(&headers[..2], &request(9, "ping", &json!({}))).await;
     assert!(kind.contains("application/json"), "{kind}");
     let guessed = [headers[0], headers[1], ("Last-Event-ID", "0/3")];

@@ -1,4 +1,4 @@
-//! Peers that take their time, on purpose: each is cut off, and nobody else waits for it.
+//! Peers that are slow on purpose: each is disconnected, and no other client waits for it.
 
 use crate::fixture::{Build, Site, TestDoor, request};
 use docent_transport::http::Bounds;
@@ -12,16 +12,16 @@ use tokio::{
 };
 use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest};
 
-/// A bound that a test waits for.
+/// A timeout that a test waits for.
 const SHORT: Duration = Duration::from_millis(400);
-/// A bound that no test waits for.
+/// A timeout that no test waits for.
 const LONG: Duration = Duration::from_mins(10);
-/// By then a bound that holds has long been applied.
+/// By then a working timeout has long been applied.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Between two bytes of a slow peer.
+/// Pause between two bytes of a slow peer.
 const DRIP: Duration = Duration::from_millis(20);
 
-/// Bounds that nothing here reaches.
+/// Limits that nothing here reaches.
 fn wide() -> Bounds {
     Bounds {
         head: LONG,
@@ -39,7 +39,7 @@ async fn connect(site: &Site) -> TcpStream {
     TcpStream::connect(("127.0.0.1", site.port)).await.unwrap()
 }
 
-/// Everything until the connection is closed, however it is.
+/// Everything until the connection is closed in any way.
 async fn read_all(socket: &mut (impl AsyncReadExt + Unpin)) -> String {
     let (mut all, mut bytes) = (Vec::new(), [0; 4096]);
     let reading = async {
@@ -51,7 +51,7 @@ async fn read_all(socket: &mut (impl AsyncReadExt + Unpin)) -> String {
     String::from_utf8_lossy(&all).into_owned()
 }
 
-/// Sends a byte now and then until the connection is closed; gives what was heard.
+/// Sends a byte from time to time until the connection is closed; returns what was received.
 async fn drip(socket: TcpStream) -> String {
     let (mut reader, mut writer) = socket.into_split();
     let dripping = tokio::spawn(async move {
@@ -93,7 +93,7 @@ async fn slow_heads_are_cut_off() {
         }
         slow.push(tokio::spawn(drip(socket)));
     }
-    // And one that never says a word.
+    // And one that never sends anything.
     let mut silent = connect(&site).await;
     is_answered(&site).await;
     for dripping in slow {
@@ -230,7 +230,7 @@ async fn a_flood_from_one_address_leaves_room_for_others() {
         other.write_all(site.raw("GET /healthz", &[], "").as_bytes()).await.unwrap();
         assert!(read_all(&mut other).await.starts_with("HTTP/1.1 200"));
     }
-    // A place that is left is taken again.
+    // A released slot is taken again.
     held.truncate(40);
     while site.tally.turned_away() < 3000 {
         let mut socket = connect(&site).await;
@@ -281,7 +281,7 @@ async fn oversized_heads_hear_431() {
         let whole = format!(
             "GET /healthz HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n"
         );
-        // The answer may come, and the connection be closed, before all of it is sent.
+        // The answer may arrive, and the connection be closed, before all of it is sent.
         let _sent = socket.write_all(whole.as_bytes()).await;
         let heard = read_all(&mut socket).await;
         assert_eq!(heard.split(' ').nth(1), Some(want), "{heard}");
@@ -289,7 +289,7 @@ async fn oversized_heads_hear_431() {
     is_answered(&site).await;
 }
 
-/// A connection with next to no room for what it does not read.
+/// A connection with next to no buffer for what it does not read.
 async fn narrow(site: &Site) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -325,7 +325,7 @@ async fn slow_readers_of_streams_are_let_go() {
     assert_eq!(status, 202);
     let posting = async {
         for id in 1.. {
-            // The stream is gone once nobody finds it.
+            // The stream is gone once it cannot be found.
             if site.send("POST /message", &headers, &long_call(id).to_string()).await.0 == 404 {
                 return;
             }
@@ -359,7 +359,7 @@ async fn slow_readers_of_sockets_are_let_go() {
     is_answered(&site).await;
 }
 
-/// A socket that is driven by hand: it answers no ping.
+/// A socket driven by hand: it answers no ping.
 async fn by_hand(site: &Site) -> TcpStream {
     let mut socket = connect(site).await;
     socket.write_all(format!("GET /ws HTTP/1.1\r\n{UPGRADE}\r\n").as_bytes()).await.unwrap();
@@ -371,13 +371,13 @@ async fn sockets_that_answer_no_ping_are_closed() {
     let bounds = Bounds { ping: SHORT / 8, silence: SHORT, ..wide() };
     let site = Site::bounded(bounds).await;
     let mut dead = by_hand(&site).await;
-    // A frame of 126 bytes or more, of which a byte comes now and then.
+    // A frame of 126 bytes or more, sent byte by byte.
     let mut slow = by_hand(&site).await;
     slow.write_all(&[0x81, 0xFE, 0x0F, 0xA0, 0, 0, 0, 0]).await.unwrap();
     let slow = tokio::spawn(drip(slow));
     let stream = connect(&site).await;
     let mut honest = upgraded(&site, stream).await;
-    // One that says nothing but answers pings stays.
+    // A peer that sends nothing but answers pings stays.
     let listening = tokio::spawn(timeout(SHORT * 4, async move {
         while let Some(Ok(frame)) = honest.next().await {
             assert!(frame.is_ping(), "{frame}");

@@ -1,4 +1,4 @@
-//! The transports on real pipes and real sockets, in front of a handler that does next to nothing.
+//! The transports on real pipes and real sockets, with a minimal handler.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails where it stands")]
 
 mod fixture;

@@ -1,4 +1,4 @@
-//! What OAuth says on HTTP: where tokens come from, why one is refused, what one lacks.
+//! OAuth over HTTP: where tokens come from, why one is rejected, which scope is missing.
 
 use crate::fixture::{Build, Site, TestDoor, request};
 use docent_transport::http::{OauthDoor, OauthInForce};
@@ -68,7 +68,7 @@ async fn the_document_is_there_without_a_token() {
 }
 
 #[tokio::test]
-async fn what_is_told_changes_while_the_server_runs() {
+async fn the_metadata_changes_while_the_server_runs() {
     let oauth = OauthInForce::default();
     let site = Site::build(LOCKED, Build { oauth: Arc::clone(&oauth), ..Build::default() }).await;
     let moved = json!({"resource": "https://moved.example/mcp", "authorization_servers": []});
@@ -77,14 +77,14 @@ async fn what_is_told_changes_while_the_server_runs() {
     let named = format!("resource_metadata=\"{metadata}\"");
     let next = Some(told("https://moved.example/mcp", &moved));
     for (door, status) in [(None, 401), (next, 200), (None, 401)] {
-        let is_told = door.is_some();
+        let is_offered = door.is_some();
         *oauth.write().unwrap() = door;
         let (got, head, body) =
             site.send("GET /.well-known/oauth-protected-resource/mcp", &[], "").await;
         assert_eq!(got, status, "{head}");
-        assert_eq!(body == written, is_told, "{body}");
+        assert_eq!(body == written, is_offered, "{body}");
         let (_, head, _) = site.send("POST /mcp", &[], "").await;
-        assert_eq!(head.contains(&named), is_told, "{head}");
+        assert_eq!(head.contains(&named), is_offered, "{head}");
     }
 }
 
@@ -132,7 +132,7 @@ async fn a_token_in_an_address_is_refused() {
                 assert_eq!(status, 401, "{route} {query}");
             }
         }
-        // A header is what counts, and other members of the address are nobody's business.
+        // The header decides, and other members of the address are irrelevant.
         let first = ("Authorization", "Bearer t");
         assert_eq!(site.send("POST /mcp?token=wrong", &[JSON, first], &ping).await.0, 200);
         assert_eq!(site.send("POST /mcp?tokens=t&a=token", &[JSON, first], &ping).await.0, 200);
@@ -200,11 +200,11 @@ async fn a_token_that_lacks_a_scope_hears_which() {
         check_lack(&site.post(&[SIGNED], &message).await);
         check_lack(&site.post(&[SIGNED, BOTH], &message).await);
     }
-    // What is no tool is not there for whoever may not see it.
+    // Anything but a tool is hidden from callers that may not see it.
     let prompt = request(1, "prompts/get", &json!({"name": "forbidden"}));
     assert_ne!(site.post(&[SIGNED], &prompt).await.0, 403);
     assert_eq!(site.post(&[SIGNED], &call("echo")).await.0, 200);
-    // A key of the configuration hears of it from the server itself.
+    // Callers with a configured key get the error from the server itself.
     assert_eq!(site.post(&[("Authorization", "Bearer t")], &call("forbidden")).await.0, 200);
 }
 

@@ -1,4 +1,4 @@
-//! `initialize` that carries its token in the body, on HTTP.
+//! `initialize` that carries its token in the body, over HTTP.
 
 use crate::{
     fixture::{LIMIT, Site, TestDoor, request},

@@ -1,4 +1,4 @@
-//! Bodies over the limit, on real sockets: they are refused before they come, and the answer arrives.
+//! Bodies over the limit, on real sockets: they are rejected before they arrive, and the response arrives.
 
 use crate::fixture::{LIMIT, Site, TestDoor};
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl Peer {
         self.0.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// The head and the body of one answer, which has a length.
+    /// The head and the body of one response with a content length.
     async fn answer(&mut self) -> (String, String) {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
@@ -45,7 +45,7 @@ impl Peer {
 
     /// The next byte; `None` at the end.
     async fn byte(&mut self) -> Option<u8> {
-        // Generous: it says that there is an answer, not how soon.
+        // Generous: tests that there is a response, not how soon.
         let read = timeout(Duration::from_mins(1), self.0.read_u8()).await.expect("no answer");
         read.ok()
     }
@@ -108,7 +108,7 @@ async fn a_refused_body_may_still_be_sent_and_the_connection_serves_the_next_req
 }
 
 #[tokio::test]
-async fn who_may_not_come_in_is_told_so_first() {
+async fn an_unauthenticated_caller_gets_that_error_first() {
     let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
     let mut peer = Peer::connect(&site).await;
     peer.write(&head("POST /mcp", "Content-Length: 99999999")).await;

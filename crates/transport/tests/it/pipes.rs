@@ -87,8 +87,8 @@ async fn an_id_that_is_being_answered_is_taken() {
     pipes.send(&call(1, "wait").to_string()).await;
     let answer = pipes.ask(call(1, "echo")).await;
     assert_eq!((code(&answer), answer["id"].as_i64()), (-32600, Some(1)));
-    let told = answer["error"]["message"].as_str().unwrap();
-    assert!(told.ends_with("still being answered: cancel it, or use another id"), "{told}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.ends_with("still being answered: cancel it, or use another id"), "{message}");
 }
 
 #[tokio::test]
@@ -115,12 +115,12 @@ async fn a_token_in_initialize_opens_a_locked_link() {
     };
     let mut pipes = locked();
     assert_eq!(code(&pipes.ask(request(1, "ping", &json!({}))).await), -32600);
-    for (token, told) in
+    for (token, want) in
         [("wrong", "Invalid API key"), ("odd", "Invalid API key: it is \"odd\"\r\nx: y")]
     {
         let wrong = json!({"auth": {"type": "bearer", "token": token}});
         let answer = pipes.ask(request(2, "initialize", &wrong)).await;
-        assert_eq!(answer["error"]["message"], told);
+        assert_eq!(answer["error"]["message"], want);
     }
     let right = json!({"auth": {"type": "bearer", "token": "s3cret"}});
     assert!(pipes.ask(request(3, "initialize", &right)).await["result"].is_object());
@@ -139,7 +139,7 @@ async fn a_locked_link_is_closed_when_no_token_comes() {
     let mut pipes =
         Pipes::open(TestDoor { token: Some("s3cret"), ..TestDoor::default() }, Handshake::Required);
     pipes.ask(request(1, "ping", &json!({}))).await;
-    // Nothing is sent and the input stays open: the paused clock runs on to the end of the server's patience.
+    // Nothing is sent and the input stays open: the paused clock advances to the server's timeout.
     assert!(pipes.ended().await);
 }
 
@@ -160,13 +160,13 @@ async fn plain_answers_come_in_pieces_when_asked() {
     pipes
         .send(&request(5, "tools/call", &json!({"name": "pieces", "stream": true})).to_string())
         .await;
-    let mut told = Vec::new();
+    let mut partial = Vec::new();
     for _ in 0..3 {
         let answer = pipes.read().await;
         assert_eq!(answer["id"], 5, "{answer}");
-        told.push(answer["result"]["partial"].as_bool().unwrap());
+        partial.push(answer["result"]["partial"].as_bool().unwrap());
     }
-    assert_eq!(told, [true, true, false]);
+    assert_eq!(partial, [true, true, false]);
 }
 
 #[tokio::test]
@@ -227,7 +227,7 @@ async fn a_message_may_be_laid_out_over_lines() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_the_input_is_heard_while_nobody_reads_the_output() {
+async fn the_end_of_the_input_is_seen_while_the_output_is_not_read() {
     let (mut input, reader) = tokio::io::duplex(1 << 20);
     let (writer, output) = tokio::io::duplex(64);
     let closing = CancellationToken::new();
@@ -240,7 +240,7 @@ async fn the_end_of_the_input_is_heard_while_nobody_reads_the_output() {
         closing: closing.clone(),
     };
     let serving = serve_on(setup, reader, writer);
-    // Far more answers than wait anywhere for a reader.
+    // Far more answers than any buffer holds for a reader.
     let lines = 4000;
     input.write_all("{broken\n".repeat(lines).as_bytes()).await.unwrap();
     drop(input);

@@ -1,4 +1,4 @@
-//! One client that takes all that it can get, and another one that is served all the same.
+//! One client that takes all that it can get, and another one that is still served.
 
 use crate::fixture::{Site, TestDoor, request};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ async fn open(site: &Site, auth: (&str, &str)) -> (u16, String, String) {
     (status, format!("{head}\n\n{body}"), id.unwrap_or_default().to_owned())
 }
 
-/// The answer to who has taken its share.
+/// Checks the response to a client that has used its share.
 #[track_caller]
 fn check_overload(status: u16, text: &str, what: &str) {
     assert_eq!(status, 429, "{text}");
@@ -53,7 +53,7 @@ async fn one_client_leaves_sessions_for_others() {
     assert_eq!(open(&site, GREEDY).await.0, 200, "its share is free again");
 }
 
-/// Opens `GET /sse` and reads until the endpoint is named, or the whole refusal.
+/// Opens `GET /sse` and reads until the endpoint event, or the whole error.
 async fn listen(site: &Site, auth: (&str, &str)) -> (TcpStream, u16, String) {
     let mut socket = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
     let asked = site.raw("GET /sse", &[auth, ("Accept", "text/event-stream")], "");
@@ -83,7 +83,7 @@ async fn one_client_leaves_streams_for_others() {
     check_overload(status, &text, "sessions");
     assert_eq!(listen(&site, MODEST).await.1, 200);
     open.pop();
-    // The seat is free once the server has seen the end of the connection.
+    // The slot is free once the server has seen the end of the connection.
     while listen(&site, GREEDY).await.1 != 200 {
         tokio::task::yield_now().await;
     }

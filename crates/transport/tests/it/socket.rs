@@ -53,7 +53,7 @@ async fn posts_are_answered_on_their_stream() {
     let opening = request(1, "initialize", &json!({"protocolVersion": "2024-11-05"})).to_string();
     assert_eq!(site.send(&format!("POST {endpoint}"), &[json], &opening).await.0, 202);
     assert_eq!(serde_json::from_str::<Value>(&events.next().await).unwrap()["id"], 1);
-    // With one stream open, a post that names none belongs to it.
+    // With one stream open, a post without a session id belongs to it.
     let ping = request(2, "ping", &json!({})).to_string();
     assert_eq!(site.send("POST /message", &[json], &ping).await.0, 202);
     assert_eq!(serde_json::from_str::<Value>(&events.next().await).unwrap()["id"], 2);
@@ -65,7 +65,7 @@ async fn posts_are_answered_on_their_stream() {
 }
 
 #[tokio::test]
-async fn nobody_answers_or_cancels_on_a_stream_that_it_does_not_name() {
+async fn answers_and_cancellations_without_a_session_id_are_refused() {
     let json = ("Content-Type", "application/json");
     let note =
         |method: &str| json!({"jsonrpc": "2.0", "method": method, "params": {"requestId": 1}});
@@ -88,7 +88,7 @@ async fn nobody_answers_or_cancels_on_a_stream_that_it_does_not_name() {
         assert_eq!(body.contains("sessionId"), status == 400, "{body}");
         assert_eq!(open.send(&format!("POST {endpoint}"), &[json], &text).await.0, 202, "{text}");
     }
-    // Somebody who is known has a stream of its own.
+    // An authenticated caller has a stream of its own.
     let known = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
     let bearer = ("Authorization", "Bearer t");
     let mut events = Events::open(&known, &[bearer]).await;
@@ -113,7 +113,7 @@ async fn connect(site: &Site, path: &str, token: Option<&str>) -> Socket {
     try_connect(site, path, token).await.unwrap()
 }
 
-/// A socket, or the status of the refusal.
+/// A socket, or the status of the rejection.
 async fn try_connect(site: &Site, path: &str, token: Option<&str>) -> Result<Socket, u16> {
     let stream = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
     let mut request = format!("ws://127.0.0.1:{}{path}", site.port).into_client_request().unwrap();
@@ -177,20 +177,20 @@ async fn a_socket_without_a_token_hears_initialize_alone() {
     );
     let answer =
         ask(&mut socket, &request(2, "tools/call", &json!({"name": "echo"})).to_string()).await;
-    let told = answer["result"]["content"][0]["text"].as_str().unwrap();
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap();
     assert!(
-        told.contains("\"principal\":\"first\"") && told.contains("\"via\":\"websocket\""),
-        "{told}"
+        text.contains("\"principal\":\"first\"") && text.contains("\"via\":\"websocket\""),
+        "{text}"
     );
 }
 
 const SHOWN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"auth":{"type":"bearer","token":"t"}}}"#;
 
-/// Stops the clock until what it gives is dropped: nobody's patience ends, however slow the machine is.
+/// Stops the clock until the returned sender is dropped: no timeout expires, however slow the machine is.
 fn stop_clock() -> std::sync::mpsc::Sender<()> {
     let (goes_on, waits) = std::sync::mpsc::channel();
     tokio::time::pause();
-    // The clock of a test jumps ahead when nothing else is to be done, and not while this is.
+    // The clock of a test jumps ahead when nothing else is pending, and not while this is.
     tokio::task::spawn_blocking(move || waits.recv());
     goes_on
 }

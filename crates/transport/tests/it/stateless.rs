@@ -1,4 +1,4 @@
-//! Calls of the stateless revision: what their headers say must be what they say themselves.
+//! Calls of the stateless revision: their headers must match their bodies.
 
 use crate::{
     fixture::{Site, TestDoor, request},
@@ -26,7 +26,7 @@ fn call(name: &str, arguments: &Value) -> Value {
     request(7, "tools/call", &json!({"name": name, "arguments": arguments, "_meta": meta}))
 }
 
-/// Asks for a tool on a connection that stays open.
+/// Calls a tool on a connection that stays open.
 async fn ask(site: &Site, name: &'static str) -> TcpStream {
     let json = ("Content-Type", "application/json");
     let headers = [BOTH, json, VERSION, METHOD, ("Mcp-Name", name)];
@@ -54,10 +54,10 @@ async fn a_call_is_answered_if_its_headers_agree_with_it() {
         (&[BOTH, METHOD, name, ("MCP-Protocol-Version", "2025-11-25")], 400, "2025-11-25"),
         (&[("Accept", "application/json"), VERSION, METHOD, name], 406, "must accept both"),
     ];
-    for (headers, status, told) in cases {
+    for (headers, status, reason) in cases {
         let (got, head, body) = site.post(headers, &call("echo", &json!({"a": 1}))).await;
         assert_eq!(got, status, "{headers:?} {body}");
-        assert!(body.contains(told), "{headers:?} {body}");
+        assert!(body.contains(reason), "{headers:?} {body}");
         assert!(status != 200 || head.contains("content-type: application/json"), "{head}");
     }
 }

@@ -1,4 +1,4 @@
-//! TLS on real sockets, with certificates that are made for the test.
+//! TLS on real sockets, with certificates made for the test.
 
 use crate::fixture::{Build, Site, TestDoor, request};
 use docent_transport::tls::{Tls, TlsFiles};
@@ -20,7 +20,7 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 use tokio_tungstenite::tungstenite::Message;
 
-/// Somebody who signs certificates.
+/// A certificate authority.
 pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pem: String,
@@ -69,14 +69,14 @@ fn client_params() -> CertificateParams {
     params
 }
 
-/// A certificate that counts between these years alone.
+/// A certificate that is valid only between these years.
 fn dated(mut params: CertificateParams, (from, until): (i32, i32)) -> CertificateParams {
     params.not_before = rcgen::date_time_ymd(from, 1, 1);
     params.not_after = rcgen::date_time_ymd(until, 1, 1);
     params
 }
 
-/// A server's files, and who signed them.
+/// A server's files, and their authority.
 pub(crate) struct Keys {
     folder: TempDir,
     pub(crate) authority: Authority,
@@ -144,7 +144,7 @@ async fn connect(
     TlsConnector::from(client).connect(name, socket).await
 }
 
-/// What is heard for bytes, which may be a refusal of the handshake.
+/// The response to bytes, which may be a rejection of the handshake.
 async fn say(site: &Site, client: ClientConfig, bytes: &str) -> io::Result<String> {
     let mut stream = connect(site, client).await?;
     stream.write_all(bytes.as_bytes()).await?;
@@ -153,7 +153,7 @@ async fn say(site: &Site, client: ClientConfig, bytes: &str) -> io::Result<Strin
     Ok(String::from_utf8_lossy(&heard).into_owned())
 }
 
-/// What is heard for a request without a body.
+/// The response to a request without a body.
 pub(crate) async fn ask(site: &Site, client: ClientConfig, head: &str) -> io::Result<String> {
     say(site, client, &site.raw(head, &[], "")).await
 }
@@ -190,7 +190,7 @@ async fn a_socket_works_over_tls() {
         tokio_tungstenite::client_async(format!("ws://localhost:{}/ws", site.port), stream)
             .await
             .unwrap();
-    // Its certificate is enough: no token has to come with `initialize`.
+    // Its certificate is enough: `initialize` needs no token.
     let opening = request(1, "initialize", &json!({})).to_string();
     socket.send(Message::text(opening)).await.unwrap();
     let answer = timeout(Duration::from_secs(30), socket.next()).await.unwrap().unwrap().unwrap();
@@ -206,7 +206,7 @@ async fn clients_are_known_by_their_certificates() {
     let [past, future] =
         [(2001, 2002), (2900, 2901)].map(|years| clients.sign(&dated(client_params(), years)));
     let call = request(1, "tools/call", &json!({"name": "echo"})).to_string();
-    // Whether one is required; which is shown; what is heard, or nothing where there is no handshake.
+    // Whether a certificate is required; which is presented; the response, or none if the handshake fails.
     let names =
         "\\\"principal\\\":\\\"agent.example ann@agent.example spiffe://agent.example/ann ann\\\"";
     for (required, own, want) in [
@@ -245,7 +245,7 @@ async fn a_client_s_certificate_is_verified_on_every_connection() {
         for want in [HandshakeKind::Full, next] {
             let mut stream = connect(&site, Arc::clone(&client)).await.unwrap();
             stream.write_all(site.raw("GET /healthz", &[], "").as_bytes()).await.unwrap();
-            // What a session can be resumed with comes before the answer.
+            // The session ticket arrives before the response.
             let mut heard = Vec::new();
             let read = timeout(Duration::from_secs(30), stream.read_to_end(&mut heard)).await;
             read.expect("hangs").unwrap();
@@ -271,18 +271,18 @@ async fn certificates_are_replaced_while_the_server_runs() {
     assert!(ask(&site, new_client(), "GET /healthz").await.is_ok());
 }
 
-/// What is wrong with files, cause by cause.
+/// Checks the error for invalid files, with all its causes.
 #[track_caller]
 fn check(files: TlsFiles, want: &str) {
     use std::error::Error;
     let error = Tls::load(files).err().expect("it loads");
-    let mut told = error.to_string();
+    let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        told = format!("{told}: {error}");
+        message = format!("{message}: {error}");
         cause = error.source();
     }
-    assert!(told.contains(want), "{told}");
+    assert!(message.contains(want), "{message}");
 }
 
 #[test]
