@@ -1,4 +1,4 @@
-//! A docent in small: it starts a keeper, may confine itself, and has programs started.
+//! A minimal docent: starts a supervisor, may confine itself, and orders programs.
 
 use crate::{Outcome, program, say};
 use docent_keeper::{Child, Confinement, Keeper, Launch, Mode, Settings};
@@ -18,7 +18,7 @@ fn keeper() -> io::Result<Keeper> {
     Keeper::start(Settings::new(std::env::current_exe()?))
 }
 
-/// The process number of the keeper itself, which is the guard's only child.
+/// The pid of the supervisor itself, which is the guard's only child.
 pub(crate) fn keeper_pid(keeper: &Keeper) -> io::Result<u32> {
     let guard = keeper.guard_pid();
     let begin = Instant::now();
@@ -42,7 +42,7 @@ fn launch(args: &[&str], mode: Mode) -> io::Result<Launch> {
     Ok(Launch::new(own, args.iter().copied(), confinement, mode))
 }
 
-/// Starts programs in each of the modes named, passes on what they say, and waits to be killed.
+/// Starts programs in each of the given modes, forwards their output, and waits to be killed.
 pub(crate) fn wait_to_be_killed(modes: &[String]) -> Outcome {
     let keeper = keeper()?;
     say(&format!("keeper {}", keeper_pid(&keeper)?));
@@ -53,7 +53,7 @@ pub(crate) fn wait_to_be_killed(modes: &[String]) -> Outcome {
             let mut child = keeper.spawn(&launch(&["brood"], mode.parse()?)?).await?;
             say(&format!("brood {}", child.process.pid()));
             let mut lines = BufReader::new(&mut child.stdout).lines();
-            // All but the detached one's parent say their numbers, and the brood that it is done.
+            // All but the detached one's parent print their pids, and the brood that it is done.
             for _ in 0..6 {
                 say(&lines.next_line().await?.unwrap_or_default());
             }
@@ -69,7 +69,7 @@ pub(crate) fn wait_to_be_killed(modes: &[String]) -> Outcome {
     })
 }
 
-/// Confines itself after the keeper's start, so that it can start no process, and has one started.
+/// Confines itself after the supervisor's start, so that it can't start processes, and orders one.
 pub(crate) fn confined() -> Outcome {
     let keeper = keeper()?;
     docent_sandbox::confine(&Confinement::for_child([""; 0]).spawn(false), Mode::Auto)?;
@@ -103,7 +103,7 @@ fn holdings(pid: u32) -> io::Result<(usize, usize, BTreeSet<String>)> {
     Ok((count("fd")?, count("task")?, children.split_whitespace().map(Into::into).collect()))
 }
 
-/// Starts and stops so many programs in turn, each way of stopping after the other, and says whether anything is left.
+/// Starts and stops N programs in turn, in every way of stopping, and reports whether anything is left.
 pub(crate) fn rounds(count: u64) -> Outcome {
     let keeper = keeper()?;
     runtime()?.block_on(async {
@@ -135,8 +135,8 @@ pub(crate) fn rounds(count: u64) -> Outcome {
 
 type Holdings = [(usize, usize, BTreeSet<String>); 2];
 
-/// What docent and its keeper hold once they hold `expected`, or the same twice without a program; or when patience is at
-/// its end.
+/// Waits until the resources of docent and its supervisor equal `expected`, or are stable without a program, or time is
+/// up.
 async fn settled(keeper: &Keeper, expected: Option<&Holdings>) -> io::Result<Holdings> {
     let look =
         || Ok::<_, io::Error>([holdings(std::process::id())?, holdings(keeper_pid(keeper)?)?]);
@@ -152,7 +152,7 @@ async fn settled(keeper: &Keeper, expected: Option<&Holdings>) -> io::Result<Hol
     Ok(now)
 }
 
-/// Says how long a keeper's start and a program's round trip take, and what an idle keeper holds in memory.
+/// Measures the start of a supervisor, a program's round trip, and the memory of an idle supervisor.
 pub(crate) fn measure(count: u64) -> Outcome {
     let mut starts = Vec::new();
     let mut keeper = keeper()?;

@@ -1,4 +1,4 @@
-//! The program of the tests: a keeper, what a keeper starts, and a docent that gets killed.
+//! The tests' program: a supervisor, programs that it starts, and a docent that gets killed.
 
 mod docent;
 mod program;
@@ -42,7 +42,7 @@ fn act(role: &str, args: impl Iterator<Item = OsString>) -> Outcome {
         "confined" => docent::confined(),
         "rounds" => docent::rounds(number),
         "measure" => docent::measure(number),
-        other => Err(format!("{other:?} is no role").into()),
+        other => Err(format!("unknown role {other:?}").into()),
     }
 }
 

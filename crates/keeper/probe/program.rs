@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// Answers each line with itself, until there are no more.
+/// Echoes each line until the end of input.
 pub(crate) fn echo() -> Outcome {
     for line in io::stdin().lock().lines() {
         say(&line?);
@@ -19,7 +19,7 @@ pub(crate) fn echo() -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Does nothing, whatever becomes of standard input.
+/// Does nothing, whatever happens to standard input.
 pub(crate) fn hang() -> ! {
     loop {
         thread::sleep(Duration::from_secs(1000));
@@ -41,14 +41,14 @@ pub(crate) fn session() -> Outcome {
     stubborn()
 }
 
-/// Leaves a stubborn process in a session of its own, and ends: nothing links that process to its ancestors.
+/// Leaves a stubborn process in its own session, and ends: nothing links that process to its ancestors.
 pub(crate) fn detach() -> Outcome {
     setsid()?;
     offspring("stubborn")?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Has five descendants of four kinds, which say their numbers themselves. Then it hangs, or leaves them.
+/// Starts five descendants of four kinds, which print their pids. Then hangs, or exits and leaves them.
 pub(crate) fn brood(leave: bool) -> Outcome {
     for role in ["stubborn", "stubborn", "hang", "session"] {
         let child = offspring(role)?;
@@ -59,7 +59,7 @@ pub(crate) fn brood(leave: bool) -> Outcome {
     offspring("detach")?.wait()?;
     say("brood");
     if leave {
-        // Their words are awaited, so that they are there to be left.
+        // Waits for their output, so that they exist before this exits.
         let mut word = String::new();
         io::stdin().read_line(&mut word)?;
         return Ok(ExitCode::SUCCESS);
@@ -67,8 +67,8 @@ pub(crate) fn brood(leave: bool) -> Outcome {
     hang()
 }
 
-/// Starts the next in a session of its own and ends at once, until the count is at its end; the first of them stays.
-/// Nobody can kill the one that runs by a number that was read a moment ago.
+/// Starts the next one in its own session and exits at once, until the count is reached; the first one stays. A pid
+/// that was read a moment ago can't be used to kill the running one.
 pub(crate) fn hop(words: &[String]) -> Outcome {
     let [name, count] = words else { return Err("a name and a count".into()) };
     let count: u32 = count.parse()?;
@@ -90,7 +90,7 @@ fn offspring(role: &str) -> io::Result<Child> {
     Command::new(std::env::current_exe()?).arg(role).stdin(Stdio::null()).spawn()
 }
 
-/// Writes so many megabytes to standard error before it says a word.
+/// Writes N megabytes to standard error before anything else.
 pub(crate) fn flood(megabytes: u64) -> Outcome {
     let noise = vec![b'x'; 1 << 16];
     for _ in 0..megabytes * 16 {
@@ -100,7 +100,7 @@ pub(crate) fn flood(megabytes: u64) -> Outcome {
     echo()
 }
 
-/// Lists its open descriptors, that of the list itself left out.
+/// Lists its open descriptors, except that of the list itself.
 pub(crate) fn descriptors() -> Outcome {
     let mut open: Vec<String> = Vec::new();
     for entry in std::fs::read_dir("/proc/self/fd")? {

@@ -1,4 +1,4 @@
-//! Which programs may be started. The keeper is told once, at its start; no order changes it.
+//! Policy of programs that may be started. The supervisor gets it once, at its start; no order changes it.
 
 use crate::Failed;
 use serde::{Deserialize, Serialize};
@@ -12,18 +12,18 @@ use std::{
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Commands {
-    /// The commands that may be started, as they are written. None means all.
+    /// The commands that may be started, as written. If empty, all may.
     pub allowed: Vec<String>,
-    /// The commands that may not, as they are written or by the name of their file.
+    /// The commands that may not be started, as written or by file name.
     pub denied: Vec<String>,
-    /// The `PATH` in which the names of `allowed` are meant. Another one would give them to other programs, so an order
-    /// with another one is refused where `allowed` has entries and this is set.
+    /// The `PATH` that the names in `allowed` refer to. Another one could map them to other programs, so orders with
+    /// another one are refused if `allowed` has entries and this is set.
     pub path: Option<OsString>,
 }
 
 impl Commands {
-    /// Whether `command` may start. What is denied by name is denied wherever it lies; what is allowed is what is written,
-    /// since anybody can give a program the name of another.
+    /// Checks whether `command` may start. A denied name is denied in every folder; an allowed command must match as
+    /// written, since anyone can give a program the name of another.
     pub fn check(&self, command: &OsStr) -> Result<(), Failed> {
         let name = Path::new(command).file_name().unwrap_or(command);
         let is = |listed: &String, word: &OsStr| listed.as_bytes() == word.as_bytes();
@@ -37,7 +37,7 @@ impl Commands {
         Ok(())
     }
 
-    /// The same for a command that is looked for in `path`.
+    /// The same for a command that is looked up in `path`.
     pub(crate) fn check_within(&self, command: &OsStr, path: Option<&OsStr>) -> Result<(), Failed> {
         self.check(command)?;
         let fixed = self.path.as_deref();

@@ -1,5 +1,5 @@
-//! The keeper's side: a process with one thread that starts programs, adopts what they leave behind, and ends it all, and its
-//! guard, which starts it again when it is killed.
+//! The supervisor's side: a process with one thread that starts programs, adopts their orphaned descendants and ends
+//! everything; and its guard, which restarts it when it is killed.
 
 mod family;
 mod guard;
@@ -36,22 +36,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The exit code of a keeper that was called wrongly.
+/// Exit code for a usage error.
 const USED_WRONGLY: u8 = 2;
 
-/// Packets that are taken from one socket before the others have their turn.
+/// Packets that are read from one socket before the others get their turn.
 const TURN: usize = 64;
 
-/// How long to wait where the kernel can't say what there is to do.
+/// How long to wait when `poll` fails.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The main function of the keeper and its guard. Standard input is the socket to docent; it returns when docent is gone and
-/// every program has ended. To be called before the process has a second thread.
+/// Main function of the supervisor and its guard. Standard input is the socket to docent; returns when docent is gone
+/// and every program has ended. Must be called before the process has a second thread.
 pub fn run() -> ExitCode {
     match keep() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Where standard error is closed, the exit code has to do.
+            // If standard error is closed, there is only the exit code.
             drop(writeln!(
                 io::stderr(),
                 "docent: {}: {error}; docent calls this itself",
@@ -63,11 +63,11 @@ pub fn run() -> ExitCode {
 }
 
 fn keep() -> io::Result<()> {
-    // docent may have inherited descriptors that were left open by mistake. They are for no program.
+    // docent may have inherited descriptors that were left open by mistake. Programs must not get them.
     close_fds::set_fds_cloexec(3, &[]);
     let signals = signals()?;
-    // A session of its own: the terminal's signals are for docent, which decides what follows from them.
-    // Refused to the leader of a group, which a process started by docent is not.
+    // A session of its own: the terminal's signals are for docent, which decides what to do. Refused to the leader of a
+    // group, which a process started by docent is not.
     if let Err(error) = setsid()
         && error != Errno::PERM
     {
@@ -76,7 +76,7 @@ fn keep() -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     let docent = io::stdin().as_fd().try_clone_to_owned()?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
-    // Looked at while docent makes up its mind.
+    // Detected while docent prepares the setup.
     let offered = Offered::look();
     let Some(setup) = setup(&docent)? else { return Ok(()) };
     let scores = OomScores::apply();
@@ -93,8 +93,8 @@ fn keep() -> io::Result<()> {
     })
 }
 
-/// A socket that can be read after a signal. The handlers also keep the signals from ending this process, and unlike an
-/// ignored signal, a handled one is back to normal in the programs.
+/// Returns a socket that becomes readable after a signal. The handlers also keep the signals from ending this process;
+/// unlike ignored signals, handled ones are reset to the default in the programs.
 fn signals() -> io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
     ours.set_nonblocking(true)?;
@@ -104,7 +104,7 @@ fn signals() -> io::Result<UnixStream> {
     Ok(ours)
 }
 
-/// The first message; `None` where docent is gone before it.
+/// Reads the first message; `None` if docent ends before it.
 fn setup(docent: &OwnedFd) -> io::Result<Option<Setup>> {
     let mut inbox = Inbox::default();
     loop {
@@ -126,12 +126,12 @@ struct Keep {
 }
 
 impl Keep {
-    /// Waits for something to happen and does what follows. False when docent is gone and no process is left.
+    /// Waits for events and handles them. False when docent is gone and no process is left.
     fn turn(&mut self) -> bool {
         for at in self.wait() {
             self.hear_program(at);
         }
-        // Signals are seen before the sweep: one that comes later brings another turn.
+        // Signals are read before the sweep: a later one causes another turn.
         let mut seen = [0; 64];
         while matches!(self.signals.read(&mut seen), Ok(1..)) {}
         self.hear_docent();
@@ -145,7 +145,7 @@ impl Keep {
         self.docent.is_some() || left || !self.programs.is_empty()
     }
 
-    /// Waits until a socket can be read or a signal is due. The programs whose sockets can be read.
+    /// Waits until a socket is readable or a signal is due. Returns the programs whose sockets are readable.
     fn wait(&self) -> Vec<usize> {
         let mut sockets = vec![PollFd::new(&self.signals, PollFlags::IN)];
         sockets.extend(self.docent.iter().map(|socket| PollFd::new(socket, PollFlags::IN)));
@@ -159,13 +159,14 @@ impl Keep {
         }
         let due = self.programs.iter().filter_map(Program::due).min();
         let wait = due.map(|due| due.saturating_duration_since(Instant::now()));
-        // Rounded up, so that it is due when the wait is over.
+        // Rounded up, so that the signal is due when the wait is over.
         let wait = wait.and_then(|wait| Timespec::try_from(wait + Duration::from_micros(100)).ok());
         match poll(&mut sockets, wait.as_ref()) {
             Ok(_) => {}
             Err(Errno::INTR) => return Vec::new(),
             Err(_) => {
-                // The kernel is out of memory. To give up would free all programs, so every socket is asked now and then.
+                // The kernel is out of memory. Giving up would release all programs, so every socket is polled from
+                // time to time.
                 thread::sleep(PAUSE);
                 return places;
             }
@@ -174,7 +175,7 @@ impl Keep {
         places.into_iter().zip(ready).filter_map(|(at, ready)| ready.then_some(at)).collect()
     }
 
-    /// docent says one thing on its own socket: here is the socket of another program.
+    /// Reads docent's control socket, which carries only sockets of new programs.
     fn hear_docent(&mut self) {
         let mut inbox = Inbox::default();
         for _ in 0..TURN {
@@ -184,13 +185,13 @@ impl Keep {
                     self.programs.extend(descriptors.into_iter().map(Program::new));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // Whatever else it says, it is not docent any more, or not in its right mind.
+                // Anything else is not from docent, or docent is broken.
                 Ok(_) | Err(_) => self.close(),
             }
         }
     }
 
-    /// docent is gone: every program follows.
+    /// Ends every program, because docent is gone.
     fn close(&mut self) {
         self.docent = None;
         for program in &mut self.programs {
@@ -224,7 +225,7 @@ impl Keep {
             (Ok(Request::End { grace_ms }), State::Running(_)) => {
                 program.end_within(Duration::from_millis(grace_ms));
             }
-            // It ended just before.
+            // It has just ended.
             (Ok(Request::End { .. }), State::Leaving(_) | State::Over) => {}
             (Err(error), State::Fresh) => {
                 program.refuse(Failed::Order { reason: error.to_string() });
@@ -233,11 +234,11 @@ impl Keep {
         }
     }
 
-    /// Takes note of the programs that have ended, and kills their groups.
+    /// Records programs that have ended, and kills their groups.
     fn note_ends(&mut self) {
         for program in &mut self.programs {
             if let Some(pid) = program.running().filter(|pid| has_ended(*pid)) {
-                // Before it is reaped: until then no other group can get its number.
+                // Before it is reaped, because until then no other group can get its number.
                 program.kill();
                 let ended = family::reap(pid).unwrap_or(Ended::KeeperGone);
                 program.ended(ended);
@@ -245,7 +246,7 @@ impl Keep {
         }
     }
 
-    /// Kills what ended programs have left behind. True where processes are left that can be ended.
+    /// Kills orphaned descendants of ended programs. True if processes are left that can be ended.
     fn sweep(&mut self) -> bool {
         let (mut left, mut killed) = (false, Vec::new());
         let mut again = true;
@@ -256,12 +257,12 @@ impl Keep {
                 if self.programs.iter().any(|program| program.running() == Some(child)) {
                     left = true;
                 } else if family::reap(child).is_some() {
-                    // It may have ended after the list was made, and left children that are not on it.
+                    // It may have ended after the list was read, leaving children that are not in it.
                     again = true;
                 } else {
                     let mark = marks::of(child);
                     let owned = self.is_owned(mark);
-                    // What can't be killed is another user's, and not waited for.
+                    // A process that can't be killed belongs to another user, and is not waited for.
                     if !owned && family::kill(child) {
                         killed.push(mark);
                         left = true;
@@ -278,7 +279,7 @@ impl Keep {
         left
     }
 
-    /// Whether a process with this mark belongs to a program that runs. It may stay as long.
+    /// Whether a process with this mark belongs to a running program; then it may stay.
     fn is_owned(&self, mark: Mark) -> bool {
         let mut running = self.programs.iter().filter(|program| program.running().is_some());
         running.any(|program| self.starter.marks.belongs(mark, program.mark()))
@@ -290,7 +291,7 @@ fn has_ended(pid: Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     match waitid(rustix::process::WaitId::Pid(pid), options) {
         Ok(status) => status.is_some(),
-        // No child of this process any more.
+        // It is not a child of this process any more.
         Err(error) => error == Errno::CHILD,
     }
 }

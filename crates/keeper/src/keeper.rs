@@ -1,4 +1,4 @@
-//! docent's side: starting the keeper, handing it orders, and noticing that it was killed.
+//! docent's side: starts the supervisor, sends it orders, and detects that it was killed.
 
 use crate::{
     Commands, Ended, Failed, Launch, SUBCOMMAND,
@@ -27,17 +27,17 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// How long to wait before a busy keeper is asked again, and how often.
+/// How long to wait before a send to a busy supervisor is retried, and how often.
 const PAUSE: Duration = Duration::from_millis(2);
 const ATTEMPTS: usize = 2_500;
 
-/// How often an order is given to another keeper, where the one that had it was killed.
+/// How often an order is sent, if the supervisor that got it was killed.
 const MAX_ORDERS: usize = 3;
 
-/// How long the guard is waited for once nothing is left that could start programs.
+/// How long to wait for the guard once the supervisor is gone.
 const GUARD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a keeper is told once, for all orders.
+/// Settings of a supervisor for all orders.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The executable that calls [`crate::run`] for [`SUBCOMMAND`] and [`docent_sandbox::run_confined`] for its own.
@@ -46,14 +46,14 @@ pub struct Settings {
     pub commands: Commands,
     /// The first argument with which [`OWN_EXECUTABLE`](crate::OWN_EXECUTABLE) may be started, whatever `commands` says.
     pub own: Option<String>,
-    /// How long programs have to end, once they are asked to because docent is gone or has dropped them.
+    /// How long programs have to end after they are asked to, because docent is gone or has dropped them.
     pub grace: Duration,
-    /// How many programs may run at a time.
+    /// Maximum number of running programs.
     pub most: usize,
 }
 
 impl Settings {
-    /// Everything may be started, 256 at a time, and has 500 ms to end.
+    /// Allows every program, 256 at a time, with 500 ms to end.
     pub fn new(executable: impl Into<PathBuf>) -> Self {
         Self {
             executable: executable.into(),
@@ -65,8 +65,8 @@ impl Settings {
     }
 }
 
-/// The process that starts programs, and its guard, which starts it again when it is killed. Clones refer to the same one;
-/// when the last is dropped, every program ends, and then the keeper and its guard.
+/// The process that starts programs, and its guard, which starts it again when it is killed. Clones refer to the same
+/// one; when the last is dropped, every program ends, and then the supervisor and its guard.
 #[derive(Debug, Clone)]
 pub struct Keeper(Arc<Inner>);
 
@@ -77,18 +77,19 @@ struct Inner {
     guard_pid: u32,
 }
 
-/// What happened to the keeper, as [`Keeper::watch`] reports it.
+/// An event of the supervisor, reported by [`Keeper::watch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeeperEvent {
-    /// The keeper ended in this way. Its programs have ended with it, and another keeper has taken its place.
+    /// The supervisor ended in this way, and its programs with it. Another supervisor has replaced it.
     Restarted(Ended),
-    /// The guard ended in this way. The keeper and its programs go on, but when it is killed as well, no other is started.
+    /// The guard ended in this way. The supervisor and its programs continue, but if it is killed as well, no other is
+    /// started.
     Unguarded(Ended),
-    /// Keeper and guard are gone: no program can be started any more.
+    /// Keeper and guard are gone; no more programs can be started.
     Gone,
 }
 
-/// A keeper that starts and has not been told yet which programs it may start. Dropped, it ends.
+/// A supervisor that is starting and has no settings yet. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Begun {
     socket: OwnedFd,
@@ -96,10 +97,10 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Starts the process: `executable` is that of the [`Settings`]. The same holds as for [`Keeper::start`].
+    /// Starts the process; `executable` is that of the [`Settings`]. See [`Keeper::start`] for when to call it.
     pub fn start(executable: &Path) -> io::Result<Self> {
         let (socket, theirs) = packet::pair()?;
-        // Its environment is empty: other processes of the user may be able to read it, and docent's holds secrets.
+        // Its environment is empty: other processes of the user may be able to read it, and docent's contains secrets.
         let process = Command::new(executable)
             .arg(SUBCOMMAND)
             .env_clear()
@@ -110,7 +111,7 @@ impl Begun {
         Ok(Self { socket, process })
     }
 
-    /// Tells it what holds for every order.
+    /// Sends it the settings for all orders.
     pub fn settle(self, settings: Settings) -> io::Result<Keeper> {
         let setup = Setup {
             executable: Word::of(settings.executable.as_os_str()),
@@ -129,21 +130,21 @@ impl Begun {
 }
 
 impl Keeper {
-    /// Starts the keeper. To be called before docent confines itself; needs no runtime and leaves no thread.
+    /// Starts the supervisor. Must be called before docent confines itself; needs no runtime and leaves no thread.
     ///
-    /// A keeper that fails after its start is noticed at the first [`Keeper::spawn`].
+    /// A supervisor that fails after its start is detected by the first [`Keeper::spawn`].
     pub fn start(settings: Settings) -> io::Result<Self> {
         Begun::start(&settings.executable)?.settle(settings)
     }
 
-    /// The process number of the guard, whose child the keeper is.
+    /// Returns the pid of the guard, whose child the supervisor is.
     pub fn guard_pid(&self) -> u32 {
         self.0.guard_pid
     }
 
-    /// Reports what happens to the keeper and its guard, and reaps the guard. Returns after [`KeeperEvent::Gone`].
+    /// Reports events of the supervisor and its guard, and reaps the guard. Returns after [`KeeperEvent::Gone`].
     ///
-    /// To be called once. Needs a tokio runtime with I/O, time and signals.
+    /// Must be called once. Needs a tokio runtime with I/O, time and signals.
     pub async fn watch(&self, mut report: impl FnMut(KeeperEvent)) -> io::Result<()> {
         let mut children = signal(SignalKind::child())?;
         let link = Link::new(self.0.socket.try_clone()?)?;
@@ -151,7 +152,7 @@ impl Keeper {
         loop {
             if let Some(ended) = self.reap_guard().filter(|_| is_guarded) {
                 is_guarded = false;
-                // It also ends by itself, after the keeper.
+                // It also ends by itself, after the supervisor.
                 if !self.is_hung_up() {
                     report(KeeperEvent::Unguarded(ended));
                 }
@@ -175,7 +176,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Whether neither the keeper nor its guard has the socket open.
+    /// Whether both the supervisor and its guard have closed the socket.
     fn is_hung_up(&self) -> bool {
         let mut sockets = [PollFd::new(&self.0.socket, PollFlags::empty())];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -183,7 +184,7 @@ impl Keeper {
             && sockets.iter().any(|socket| socket.revents().contains(PollFlags::HUP))
     }
 
-    /// How the guard ended, if it has.
+    /// Returns how the guard ended, if it has.
     fn reap_guard(&self) -> Option<Ended> {
         let mut guard = self.0.guard.lock().unwrap_or_else(PoisonError::into_inner);
         let status = guard.try_wait().ok().flatten()?;
@@ -191,13 +192,13 @@ impl Keeper {
         Some(signal.or(status.code().map(Ended::Code)).unwrap_or(Ended::KeeperGone))
     }
 
-    /// Starts a program. What `launch` says of the executable to start it through is the keeper's own matter.
+    /// Starts a program. The supervisor ignores the executable that `launch` would start it through.
     ///
     /// Dropping the future ends what it may have started. Needs a tokio runtime with I/O and time.
     pub async fn spawn(&self, launch: &Launch) -> Result<Child, Failed> {
         for _ in 1..MAX_ORDERS {
             match self.order(launch).await {
-                // It was killed while it had the order. Its guard starts another one on the same socket.
+                // It was killed while it handled the order. Its guard starts another one on the same socket.
                 Err(Failed::KeeperGone) => {}
                 other => return other,
             }
@@ -229,7 +230,7 @@ impl Keeper {
         }
     }
 
-    /// Gives the keeper its end of a program's socket.
+    /// Sends the supervisor its end of a program's socket.
     async fn hand_over(&self, theirs: OwnedFd) -> Result<(), Failed> {
         let mut last = None;
         for _ in 0..ATTEMPTS {
@@ -237,7 +238,7 @@ impl Keeper {
             let Some(part) = part else { break };
             match part.send(self.0.socket.as_fd(), &[theirs.as_fd()]) {
                 Ok(()) => return Ok(()),
-                // Many orders are on their way, and the kernel bounds what waits in a socket.
+                // Many orders are queued, and the kernel limits the queue of a socket.
                 Err(error) if busy(&error) => last = Some(error),
                 Err(error) => return Err(unreachable(error)),
             }
@@ -246,19 +247,19 @@ impl Keeper {
         Err(Failed::Unreachable(last.unwrap_or_else(|| io::ErrorKind::TimedOut.into())))
     }
 
-    /// Ends every program, and returns when none is left and the keeper and its guard have ended. Blocks up to the grace and
-    /// a little more.
+    /// Ends every program, and returns when none is left and the supervisor and its guard have ended. Blocks for
+    /// slightly more than the grace at most.
     pub fn close(&self) -> io::Result<()> {
-        // It fails where the keeper is gone already.
+        // It fails if the supervisor is gone already.
         shutdown(&self.0.socket, Shutdown::Write).ok();
-        // The guard may be gone, and the keeper not: both have the socket open.
+        // The guard may have ended before the supervisor; both have the socket open.
         let mut inbox = Inbox::default();
         loop {
             match inbox.receive(self.0.socket.as_fd(), false) {
                 Ok(Received::Message(_) | Received::Part) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let mut sockets = [PollFd::new(&self.0.socket, PollFlags::IN)];
-                    // An interrupted wait is begun again.
+                    // An interrupted wait is repeated.
                     poll(&mut sockets, None).ok();
                 }
                 Ok(Received::End) | Err(_) => break,
@@ -273,7 +274,7 @@ pub(crate) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Whether a later attempt may pass.
+/// Whether a later attempt may succeed.
 fn busy(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::WouldBlock
         || error.raw_os_error() == Some(rustix::io::Errno::TOOMANYREFS.raw_os_error())
@@ -290,7 +291,7 @@ fn unreachable(error: io::Error) -> Failed {
 
 fn child(process: Process, descriptors: Vec<OwnedFd>) -> io::Result<Child> {
     let Ok([stdin, stdout, stderr]) = <[OwnedFd; 3]>::try_from(descriptors) else {
-        return Err(io::Error::other("a program came without its three pipes"));
+        return Err(io::Error::other("a started program has no three pipes"));
     };
     Ok(Child {
         stdin: pipe::Sender::from_owned_fd(stdin)?,

@@ -1,13 +1,14 @@
-//! Starts the programs that docent runs and ends them all, whatever becomes of docent.
+//! Starts the programs that docent runs, and ends them all, even if docent is killed.
 //!
-//! docent binds itself to its sandbox early and can then start no process. So before that it starts one keeper: this
-//! executable again, with the hidden subcommand [`SUBCOMMAND`]. [`Keeper`] is docent's side: each program has a socket of
-//! its own to the keeper, the order goes through it, the pipes and the news of the program's end come back. [`run`] is the
-//! keeper's side: a process with one thread that adopts whatever its programs leave behind. A socket that closes ends its
-//! program with all descendants; the closed socket of docent ends them all.
+//! docent confines itself early and can't start processes afterwards. So before that it starts one supervisor: this
+//! executable again, with the hidden subcommand [`SUBCOMMAND`]. [`Keeper`] is docent's side: each program has its own
+//! socket to the supervisor, which carries the order, and in return the pipes and the program's end. [`run`] is the
+//! supervisor's side: a process with one thread that adopts the orphans of its programs. Closing a socket ends its
+//! program with all descendants; closing docent's socket ends them all.
 //!
-//! The process that docent starts is a guard: it forks the keeper, and forks another one when that is killed, after it has
-//! ended all that the killed one had started. [`Keeper::watch`] tells docent. Where the guard is killed, the keeper goes on.
+//! The process that docent starts is a guard: it forks the supervisor, and forks another one when that is killed, after
+//! it has ended everything that the killed one had started. [`Keeper::watch`] reports this to docent. If the guard is
+//! killed, the supervisor continues.
 //!
 //! The crate knows programs, pipes and signals. It must not know MCP or docent's configuration. Linux only.
 
@@ -28,8 +29,8 @@ pub use keeper::{Begun, Keeper, KeeperEvent, Settings};
 pub use outcome::{Ended, Failed};
 pub use process::{Child, Process};
 
-/// The program of a [`Launch`] that starts the keeper's own executable, even where another file has its name by now.
+/// The program of a [`Launch`] that starts the supervisor's own executable, even if its file was replaced.
 pub const OWN_EXECUTABLE: &str = "/proc/self/exe";
 
-/// The hidden subcommand that [`run`] is behind.
+/// The hidden subcommand that calls [`run`].
 pub const SUBCOMMAND: &str = "__keep";

@@ -1,4 +1,4 @@
-//! What docent and its keeper say to each other, as JSON. Words of the command line may be no text, and still arrive.
+//! Messages between docent and its supervisor, as JSON. Words of the command line need not be UTF-8.
 
 use crate::{Commands, Confinement, Environment, Failed, Launch, Mode, outcome::Ended};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use std::{
     os::unix::ffi::{OsStrExt, OsStringExt},
 };
 
-/// The first message: what holds for every order.
+/// The first message, with the settings for all orders.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Setup {
@@ -18,21 +18,21 @@ pub(crate) struct Setup {
     pub(crate) most: usize,
 }
 
-/// What docent asks for on the socket of a program.
+/// A request on the socket of a program.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Request {
-    /// Start this. The first request.
+    /// Starts this program. Must be the first request.
     Start(Box<Order>),
-    /// The program's standard input is closed: end it after this time, and kill it after the same time again.
+    /// Ends a program with closed standard input after this time, and kills it after the same time again.
     End { grace_ms: u64 },
 }
 
-/// What the keeper answers.
+/// An answer of the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Answer {
-    /// It runs; standard input, output and error come with this.
+    /// The program was started; standard input, output and error are attached.
     Started { pid: u32, warnings: Vec<String> },
     /// It was not started.
     Failed(Failed),
@@ -40,11 +40,11 @@ pub(crate) enum Answer {
     Ended(Ended),
 }
 
-/// What the keeper's guard tells docent on the socket of the keeper.
+/// A notification of the supervisor's guard on docent's socket.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Notice {
-    /// The keeper ended in this way, all programs with it, and another one is started.
+    /// The supervisor ended in this way, all programs with it, and another one is started.
     Restarted(Ended),
 }
 
@@ -75,7 +75,7 @@ impl Order {
         }
     }
 
-    /// The launch that was ordered, through the executable that the keeper was given.
+    /// Returns the ordered launch, through the supervisor's configured executable.
     pub(crate) fn launch(self, through: &OsStr) -> Launch {
         let words = |words: Vec<Word>| words.into_iter().map(Word::into_os).collect();
         let variables = self.environment.into_iter();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_another_form_are_refused() {
+    fn malformed_requests_are_refused() {
         for text in [
             "",
             "7",

@@ -7,12 +7,12 @@ use std::{fmt, io};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
-    /// By itself, with this exit code. 126 is also that of a program that could not be executed; its standard error says
-    /// why.
+    /// By itself, with this exit code. 126 may also mean that the program could not be executed; its standard error has
+    /// the reason.
     Code(i32),
     /// By this signal.
     Signal(i32),
-    /// With its keeper, which was killed: the programs of a killed keeper are killed as well.
+    /// Killed together with its supervisor.
     KeeperGone,
 }
 
@@ -31,19 +31,19 @@ impl fmt::Display for Ended {
     }
 }
 
-/// Why a program is not started.
+/// Why a program was not started.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failed {
-    /// A file that is not there.
-    #[error("{program:?} is not there; install it or correct its path")]
+    /// The file does not exist.
+    #[error("{program:?} not found; install it or correct its path")]
     NotFound {
-        /// The program's whole path.
+        /// The program's absolute path.
         program: String,
     },
-    /// A name that no folder has.
+    /// No folder of `PATH` contains the program.
     #[error(
-        "{program:?} is in no folder of PATH ({searched:?}); install it or give its whole path"
+        "{program:?} not found in PATH ({searched:?}); install it or use its absolute path"
     )]
     NotOnPath {
         /// The program as it was ordered.
@@ -51,27 +51,27 @@ pub enum Failed {
         /// The `PATH` of the order.
         searched: String,
     },
-    /// A file that may not be executed.
+    /// The file is not executable.
     #[error(
-        "{program:?} is no file that may be executed; run chmod +x on it or name another program"
+        "{program:?} is not an executable file; run chmod +x on it or use another program"
     )]
     NotExecutable {
-        /// Its whole path.
+        /// Its absolute path.
         program: String,
     },
-    /// A working folder that is not there.
-    #[error("the working folder {folder:?} is not there; make it or name another")]
+    /// The working folder does not exist.
+    #[error("the working folder {folder:?} does not exist; create it or use another")]
     NoFolder {
         /// The folder as it was ordered.
         folder: String,
     },
-    /// The policy names the command among those that are denied.
+    /// The policy denies the command.
     #[error("{command:?} is not started: `policy.downstream.deny` names it")]
     Denied {
         /// The command as it was ordered.
         command: String,
     },
-    /// The policy's list of commands does not name it.
+    /// The policy's list of commands does not contain it.
     #[error(
         "{command:?} is not started: `policy.downstream.commands` doesn't name it; add it there"
     )]
@@ -79,9 +79,9 @@ pub enum Failed {
         /// The command as it was ordered.
         command: String,
     },
-    /// The order's `PATH` is not the one that the policy is about.
+    /// The order's `PATH` is not the one of the policy.
     #[error(
-        "{command:?} is not started: its PATH differs from docent's, and `policy.downstream.commands` is about the latter; take PATH out of its environment"
+        "{command:?} is not started: its PATH differs from docent's, which `policy.downstream.commands` refers to; remove PATH from its environment"
     )]
     OtherPath {
         /// The command as it was ordered.
@@ -92,38 +92,38 @@ pub enum Failed {
     Sandbox {
         /// The program as it was ordered.
         program: String,
-        /// What the sandbox says.
+        /// The sandbox's reason.
         reason: String,
     },
-    /// As many programs run as may.
-    #[error("{most} programs run already, and no more may; stop some or raise the bound")]
+    /// The maximum number of programs is running.
+    #[error("{most} programs are running, which is the limit; stop some or raise the limit")]
     TooMany {
-        /// The bound.
+        /// The limit.
         most: usize,
     },
-    /// The system has no room for another process.
-    #[error("the system has no room for another process; end some or raise its limit (ulimit -u)")]
+    /// The system can't create another process.
+    #[error("the system can't create another process; end some or raise its limit (ulimit -u)")]
     NoRoom,
     /// The system can't start it.
     #[error("{program:?} can't be started: {reason}")]
     Start {
         /// The program as it was ordered.
         program: String,
-        /// What the system says.
+        /// The system's reason.
         reason: String,
     },
     /// The order can't be sent or read.
-    #[error("the order to start a program is not of the right form: {reason}")]
+    #[error("invalid order to start a program: {reason}")]
     Order {
         /// What is wrong with it.
         reason: String,
     },
-    /// The keeper is gone.
+    /// The supervisor was killed.
     #[error(
         "the process that starts programs was killed; try again, and restart docent if that doesn't help"
     )]
     KeeperGone,
-    /// docent's own side of it.
+    /// Communication with the supervisor failed.
     #[error("the process that starts programs can't be reached; try again, or restart docent")]
     #[serde(skip)]
     Unreachable(#[source] io::Error),
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_is_told_in_words() {
+    fn an_end_is_described_in_words() {
         for (ended, text) in [
             (Ended::Code(3), "it ended with exit code 3"),
             (Ended::Signal(9), "it was ended by signal 9 (SIGKILL)"),

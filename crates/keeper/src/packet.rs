@@ -1,7 +1,7 @@
 //! Messages with file descriptors over a socket of packets.
 //!
-//! The kernel bounds a packet, and an order may be longer, so a message is cut into parts. A packet is one byte that says
-//! whether more follows, and a part. Descriptors ride on the last packet.
+//! The kernel limits the size of a packet, and an order may be longer, so a message is split into parts. A packet is
+//! one byte that tells whether more follows, and a part. Descriptors come with the last packet.
 
 use rustix::{
     io::Errno,
@@ -17,25 +17,25 @@ use std::{
     os::fd::{BorrowedFd, OwnedFd},
 };
 
-/// Bytes of a message in one packet.
+/// Maximum bytes of a message in one packet.
 const PART: usize = 32 * 1024;
 
-/// Bytes of a message. The kernel takes less than this as arguments and environment.
+/// Maximum bytes of a message. The kernel accepts less than this as arguments and environment.
 pub(crate) const LONGEST: usize = 8 * 1024 * 1024;
 
-/// Descriptors of a message: standard input, output and error.
+/// Maximum descriptors of a message: standard input, output and error.
 const DESCRIPTORS: usize = 3;
 
 const LAST: u8 = 0;
 const MORE: u8 = 1;
 
-/// Two connected sockets that no program inherits.
+/// Creates two connected sockets that programs don't inherit.
 pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let kind = SocketType::SEQPACKET;
     Ok(socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?)
 }
 
-/// The packets of a message.
+/// Splits a message into packets.
 pub(crate) fn parts(message: &[u8]) -> impl Iterator<Item = Part<'_>> {
     let count = message.chunks(PART).len();
     message.chunks(PART).enumerate().map(move |(at, bytes)| {
@@ -44,14 +44,14 @@ pub(crate) fn parts(message: &[u8]) -> impl Iterator<Item = Part<'_>> {
     })
 }
 
-/// A part of a message that is to be sent.
+/// A part of a message to send.
 pub(crate) struct Part<'a> {
     head: u8,
     bytes: &'a [u8],
 }
 
 impl Part<'_> {
-    /// Sends the part, with `descriptors` where it is the last. Never waits.
+    /// Sends the part, with `descriptors` if it is the last. Never blocks.
     pub(crate) fn send(
         &self,
         socket: BorrowedFd<'_>,
@@ -73,32 +73,32 @@ impl Part<'_> {
     }
 }
 
-/// A message that came.
+/// A received message.
 #[derive(Debug)]
 pub(crate) struct Message {
     pub(crate) bytes: Vec<u8>,
     pub(crate) descriptors: Vec<OwnedFd>,
 }
 
-/// What one look at the socket brings.
+/// The result of one read from the socket.
 #[derive(Debug)]
 pub(crate) enum Received {
     /// A whole message.
     Message(Message),
-    /// A part; more follows.
+    /// A part; more will follow.
     Part,
     /// The peer has closed its side.
     End,
 }
 
-/// Puts parts together.
+/// Assembles messages from parts.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
 }
 
 impl Inbox {
-    /// Takes one packet, without waiting unless `wait` says so. What is no part of a message is an error.
+    /// Reads one packet; blocks only if `wait` is set. A malformed packet is an error.
     pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, wait: bool) -> io::Result<Received> {
         let mut packet = vec![0; PART + 1];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_of_ours_is_an_error() {
+    fn a_malformed_packet_is_an_error() {
         let check = |packets: &[&[u8]]| {
             let (ours, theirs) = pair().unwrap();
             for packet in packets {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_read_is_told_without_waiting() {
+    fn an_empty_socket_is_reported_without_waiting() {
         let (_ours, theirs) = pair().unwrap();
         let found = next(&theirs, &mut Inbox::default());
         assert_eq!(found.unwrap_err().kind(), io::ErrorKind::WouldBlock);

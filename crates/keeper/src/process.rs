@@ -1,4 +1,4 @@
-//! docent's side of one program: its pipes, and the socket through which it is ended and its end is told.
+//! docent's side of one program: its pipes, and the socket that ends it and reports its end.
 
 use crate::{
     Ended,
@@ -17,7 +17,7 @@ use tokio::{
     sync::{Mutex, OnceCell},
 };
 
-/// A program that runs. Its parts can be taken apart; dropping the process ends the program.
+/// A running program. Its parts can be used separately; dropping the process ends the program.
 #[derive(Debug)]
 pub struct Child {
     /// The program's standard input.
@@ -39,8 +39,8 @@ impl Child {
     }
 }
 
-/// A program's process. Dropping it ends the program with all descendants: it is asked to end, and killed when the keeper's
-/// grace is over.
+/// A program's process. Dropping it ends the program with all descendants: it is asked to end, and killed after the
+/// supervisor's grace.
 #[derive(Debug)]
 pub struct Process {
     pid: u32,
@@ -54,18 +54,18 @@ impl Process {
         Self { pid, warnings, link, ended: OnceCell::new() }
     }
 
-    /// Its number. Only the keeper may signal it.
+    /// Returns its pid. Only the supervisor may signal it.
     pub fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// Which controls of its sandbox are not in force, one line each.
+    /// Returns the controls of its sandbox that are not in force, one line each.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Waits until the program has ended. Descendants that it left are killed then. Can be called any number of times, and
-    /// be given up.
+    /// Waits until the program has ended; its descendants are then killed. Can be called any number of times, and
+    /// cancelled.
     pub async fn ended(&self) -> Ended {
         let news = async {
             let message = self.link.receive().await.ok().flatten();
@@ -77,28 +77,28 @@ impl Process {
         *self.ended.get_or_init(|| news).await
     }
 
-    /// Ends the program, and returns when nothing of it is left.
+    /// Ends the program, and returns when no descendant is left.
     ///
-    /// Standard input should be closed by now: a program that heeds this has `grace` to end by itself. Then its group is
-    /// asked to end (SIGTERM), and after the same time again all is killed. The keeper goes on with that when the future is
-    /// dropped; of several calls, the earliest end counts.
+    /// Standard input should be closed by now, so that the program has `grace` to end by itself. Then its group is
+    /// asked to end (SIGTERM), and killed after the same time again. The supervisor continues if the future is dropped;
+    /// of several calls, the earliest end counts.
     pub async fn end(&self, grace: Duration) -> Ended {
         let request = Request::End { grace_ms: milliseconds(grace) };
         if let Ok(request) = serde_json::to_vec(&request) {
-            // Where the keeper is gone, the next line tells.
+            // If the supervisor is gone, the next line reports it.
             self.link.send(&request).await.ok();
         }
         let ended = self.ended().await;
-        // The keeper closes its side when the descendants are gone as well.
+        // The supervisor closes its side when the descendants have ended as well.
         while let Ok(Some(_)) = self.link.receive().await {}
         ended
     }
 }
 
-/// A socket to the keeper.
+/// A socket to the supervisor.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// Stands for the socket in the runtime, which has no type for sockets of packets. It is never read as a stream.
+    /// Registers the socket with the runtime, which has no type for packet sockets. It is never read as a stream.
     socket: UnixStream,
     inbox: Mutex<Inbox>,
 }
@@ -118,7 +118,7 @@ impl Link {
         Ok(())
     }
 
-    /// The next message, or `None` when the keeper has nothing more to say.
+    /// Reads the next message, or `None` at the end.
     pub(crate) async fn receive(&self) -> io::Result<Option<Message>> {
         let mut inbox = self.inbox.lock().await;
         loop {

@@ -1,19 +1,19 @@
-//! The keeper's children: those that it started, and those that it adopted when their parents ended.
+//! The supervisor's children: programs that it started, and descendants that it adopted when their parents ended.
 
 use crate::Ended;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, waitpid};
 use std::fs;
 
-/// Every child, zombies included. All are unreaped, so their numbers are theirs until this process reaps them.
+/// Lists every child, including zombies. Their numbers are not reused until this process reaps them.
 pub(super) fn children() -> Vec<Pid> {
-    // Some kernels are built without the list.
+    // Some kernels are built without this file.
     match fs::read_to_string("/proc/thread-self/children") {
         Ok(list) => list.split_whitespace().filter_map(pid).collect(),
         Err(_) => children_of_each(),
     }
 }
 
-/// The same from the status of each process of the machine.
+/// The same, from the status of every process.
 fn children_of_each() -> Vec<Pid> {
     let own = getpid();
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
@@ -30,7 +30,7 @@ fn pid(word: &str) -> Option<Pid> {
     Pid::from_raw(word.parse().ok()?)
 }
 
-/// Takes note of a child's end, if it has ended. Only then is its number free for others.
+/// Reaps a child if it has ended, which frees its number.
 pub(super) fn reap(child: Pid) -> Option<Ended> {
     match waitpid(Some(child), WaitOptions::NOHANG) {
         Ok(Some((_, status))) => Some(how_ended(status)),
@@ -39,7 +39,7 @@ pub(super) fn reap(child: Pid) -> Option<Ended> {
     }
 }
 
-/// How a process ended that was waited for.
+/// Converts a wait status.
 pub(super) fn how_ended(status: WaitStatus) -> Ended {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => Ended::Code(code),
@@ -48,7 +48,7 @@ pub(super) fn how_ended(status: WaitStatus) -> Ended {
     }
 }
 
-/// Kills a child. False where this process may not.
+/// Kills a child. False if this process is not permitted to.
 pub(super) fn kill(child: Pid) -> bool {
     kill_process(child, Signal::KILL).is_ok()
 }
@@ -76,6 +76,6 @@ mod tests {
         };
         assert_eq!(ended, Ended::Signal(9));
         assert!(!children().contains(&pid) && !children_of_each().contains(&pid));
-        assert!(child.wait().is_err(), "there is nothing left to wait for");
+        assert!(child.wait().is_err(), "it was reaped already");
     }
 }

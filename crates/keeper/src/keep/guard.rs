@@ -1,9 +1,10 @@
-//! The guard: the parent process of the keeper.
+//! The guard: the parent process of the supervisor.
 //!
-//! The keeper may be killed at any moment, for instance by the kernel when memory runs out, and docent can't start another one
-//! from inside its sandbox. The guard waits for the keeper and does nothing else. When the keeper ends other than by itself,
-//! its programs and their descendants become children of the guard, which kills and reaps them, tells docent, and starts
-//! another keeper on the same socket. The keeper is a fork of the guard, so the two share most of their memory.
+//! The supervisor may be killed at any moment, for instance by the kernel when memory runs out, and docent can't start
+//! another one from inside its sandbox. The guard only waits for the supervisor. When the supervisor is killed or
+//! fails, its programs and their descendants become children of the guard, which kills and reaps them, notifies docent,
+//! and starts another supervisor on the same socket. The supervisor is a fork of the guard, so the two share most of
+//! their memory.
 
 use super::family;
 use crate::{Ended, order::Notice, packet};
@@ -19,23 +20,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Restarts within [`RESTART_WINDOW`] after which the guard gives up: a keeper that can't stay alive is of no use.
+/// Restarts within [`RESTART_WINDOW`] after which the guard gives up: a supervisor that keeps failing is useless.
 const MAX_RESTARTS: usize = 5;
 const RESTART_WINDOW: Duration = Duration::from_mins(1);
 
-/// How long the descendants of a killed keeper are waited for. The kernel may be unable to end one for a while.
+/// How long to wait for the descendants of a killed supervisor. The kernel may be unable to end one for a while.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Pause between two looks at processes that have been killed and are still there.
+/// Pause between checks of killed processes that have not ended.
 const CLEANUP_INTERVAL: Duration = Duration::from_millis(2);
 
-/// Runs `keeper` in a child process until it returns, and again when that process is killed or fails. Returns in the child
-/// what `keeper` returns. To be called while this process has one thread.
+/// Runs `keeper` in a child process until it returns, and again when that process is killed or fails. In the child,
+/// returns what `keeper` returns. Must be called while this process has one thread.
 pub(super) fn run(docent: &OwnedFd, keeper: impl Fn() -> io::Result<()>) -> io::Result<()> {
     let mut restarts = Restarts::default();
     loop {
         let Some(child) = fork()? else {
-            // A session of its own, so that no signal to a group reaches both. Neither this nor adopting orphans is inherited.
+            // A session of its own, so that no signal to a group reaches both. Neither this nor the adoption of orphans
+            // is inherited.
             setsid()?;
             set_child_subreaper(Some(getpid()))?;
             return keeper();
@@ -54,7 +56,7 @@ pub(super) fn run(docent: &OwnedFd, keeper: impl Fn() -> io::Result<()>) -> io::
     }
 }
 
-/// The process number of the copy, or `None` in the copy.
+/// Returns the pid of the child, or `None` in the child.
 fn fork() -> io::Result<Option<Pid>> {
     #[expect(unsafe_code, reason = "the standard library can't fork")]
     // SAFETY: this process has one thread, so the copy lacks no thread that could hold a lock.
@@ -66,7 +68,7 @@ fn fork() -> io::Result<Option<Pid>> {
     }
 }
 
-/// Waits until `child` has ended, and reaps whatever else ends until then.
+/// Waits until `child` has ended, and reaps other children that end until then.
 fn wait_for(child: Pid) -> Ended {
     loop {
         match wait(WaitOptions::empty()) {
@@ -77,7 +79,7 @@ fn wait_for(child: Pid) -> Ended {
     }
 }
 
-/// Kills and reaps every child, also those that are adopted while others end.
+/// Kills and reaps every child, including those that are adopted meanwhile.
 fn end_children(timeout: Duration) {
     let deadline = Instant::now() + timeout;
     while Instant::now() < deadline {
@@ -99,7 +101,7 @@ fn end_children(timeout: Duration) {
     }
 }
 
-/// Tells docent. Where it is gone or does not read, the next keeper finds out.
+/// Notifies docent. If it is gone or does not read, the next supervisor finds out.
 fn tell(docent: &OwnedFd, notice: &Notice) {
     let Ok(message) = serde_json::to_vec(notice) else { return };
     for part in packet::parts(&message) {
@@ -107,12 +109,12 @@ fn tell(docent: &OwnedFd, notice: &Notice) {
     }
 }
 
-/// When the keeper was started again.
+/// Recent restarts of the supervisor.
 #[derive(Debug, Default)]
 struct Restarts(VecDeque<Instant>);
 
 impl Restarts {
-    /// Counts a restart, unless there have been too many of late.
+    /// Counts a restart, unless there were too many within the window.
     fn may_restart(&mut self, now: Instant) -> bool {
         self.0.retain(|at| now.duration_since(*at) < RESTART_WINDOW);
         if self.0.len() >= MAX_RESTARTS {

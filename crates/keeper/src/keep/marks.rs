@@ -1,20 +1,21 @@
-//! Which program a process comes from, even where it left the program's group and session and its parents are gone.
+//! Identifies the program that a process descends from, even if it left the program's group and session and its parents
+//! have ended.
 //!
 //! A process inherits its resource limits, and without privileges can only lower them. One of them, the number of file
-//! locks, has had no effect since Linux 2.4. So each program gets a value of its own as that limit, and whatever it starts
-//! has the same. Values are apart by [`GAP`], so that a descendant that lowers its own is still told by the gap it is in.
+//! locks, has had no effect since Linux 2.4. So each program gets its own value of that limit, which its descendants
+//! inherit. Values are [`GAP`] apart, so that a descendant that lowers its limit is still identified by the gap.
 
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, setrlimit};
 use std::fs;
 
-/// The first mark where the limit is free, and the distance of one program's from the next.
+/// The first mark if the limit is not set, and the distance between the marks of two programs.
 const FIRST: u64 = 1 << 62;
 const GAP: u64 = 1 << 32;
 
 /// A mark of a program or of one of its descendants.
 pub(super) type Mark = Option<u64>;
 
-/// The marks that are given out.
+/// Allocates marks.
 #[derive(Debug)]
 pub(super) struct Marks {
     next: u64,
@@ -22,7 +23,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// A keeper below a program of another keeper has only that program's gap to itself.
+    /// A supervisor below a program of another supervisor may only use that program's gap.
     pub(super) fn new() -> Self {
         match getrlimit(Resource::Locks).maximum {
             Some(most) if most < FIRST => Self { next: most, gap: 1 },
@@ -30,7 +31,7 @@ impl Marks {
         }
     }
 
-    /// Marks this process, and with it the program that it starts next. `None` where the system takes no marks.
+    /// Marks this process, and thereby the program that it starts next. `None` if the system does not support marks.
     pub(super) fn next(&mut self) -> Mark {
         let mark = self.next.checked_sub(self.gap)?;
         let limit = Rlimit { current: Some(mark), maximum: Some(mark) };
@@ -39,8 +40,8 @@ impl Marks {
         (getrlimit(Resource::Locks) == limit).then_some(mark)
     }
 
-    /// Whether a process with `mark` comes from the program with the mark `program`. Where marks are not to be had, it may
-    /// come from any.
+    /// Whether a process with `mark` descends from the program with the mark `program`. Without marks, it may descend
+    /// from any.
     pub(super) fn belongs(&self, mark: Mark, program: Mark) -> bool {
         match (mark, program) {
             (Some(mark), Some(program)) => {
@@ -52,13 +53,13 @@ impl Marks {
     }
 }
 
-/// The mark of a process.
+/// Reads the mark of a process.
 pub(super) fn of(pid: Pid) -> Mark {
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
     limits.lines().find_map(|line| line.strip_prefix("Max file locks")).and_then(hard)
 }
 
-/// The second number of a line of limits.
+/// Parses the hard limit in a line of limits.
 fn hard(line: &str) -> Mark {
     line.split_whitespace().nth(1)?.parse().ok()
 }

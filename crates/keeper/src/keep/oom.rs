@@ -1,7 +1,8 @@
-//! Which process the kernel kills when memory runs out: a program rather than the keeper.
+//! Which process the kernel kills when memory runs out: a program rather than the supervisor.
 //!
-//! Without privileges a process can only raise its score, and lower it again to where it was. So the keeper raises its own
-//! while it starts a program, which inherits the score. With privileges the keeper is also made less likely to be killed.
+//! Without privileges a process can only raise its score, and lower it back to its previous value. So the supervisor
+//! raises its own while it starts a program, which inherits the score. With privileges the supervisor is also made less
+//! likely to be killed.
 
 use std::fs;
 
@@ -9,13 +10,13 @@ const FILE: &str = "/proc/self/oom_score_adj";
 
 /// How much more likely than docent a program is to be killed, in thousandths of the memory.
 const PROGRAM_PENALTY: i32 = 100;
-/// How much less likely than docent the keeper is, where the kernel lets it.
+/// How much less likely than docent the supervisor is to be killed, if the kernel permits it.
 const KEEPER_BONUS: i32 = 500;
-/// The bounds of the kernel. The lowest value would make the keeper impossible to kill, and is not used.
+/// Limits of the kernel. The lowest value would make the supervisor unkillable, and is not used.
 const MIN_SCORE: i32 = -999;
 const MAX_SCORE: i32 = 1000;
 
-/// The scores of the keeper and its programs.
+/// The scores of the supervisor and its programs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OomScores {
     keeper: i32,
@@ -23,7 +24,7 @@ pub(super) struct OomScores {
 }
 
 impl OomScores {
-    /// Lowers the score of this process where that is possible.
+    /// Lowers the score of this process if possible.
     pub(super) fn apply() -> Self {
         let inherited = fs::read_to_string(FILE).ok().and_then(|text| text.trim().parse().ok());
         let inherited: i32 = inherited.unwrap_or_default();
@@ -32,7 +33,7 @@ impl OomScores {
         Self { keeper, program: (inherited + PROGRAM_PENALTY).min(MAX_SCORE) }
     }
 
-    /// Runs `start`; what it starts has the score of programs.
+    /// Runs `start`; processes that it starts get the score of programs.
     pub(super) fn for_program<T>(self, start: impl FnOnce() -> T) -> T {
         write(self.program);
         let started = start();
@@ -41,7 +42,7 @@ impl OomScores {
     }
 }
 
-/// Sets the score of this process. False where the kernel refuses, which costs only the preference.
+/// Sets the score of this process. False if the kernel refuses, which only loses the preference.
 fn write(score: i32) -> bool {
     fs::write(FILE, score.to_string()).is_ok()
 }

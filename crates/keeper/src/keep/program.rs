@@ -1,4 +1,4 @@
-//! One program: its socket to docent, where it is in its life, and when it is to be signalled.
+//! One program: its socket to docent, its state, and when to signal it.
 
 use super::{marks::Mark, start::Started};
 use crate::{
@@ -15,19 +15,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The longest time that a program is given to end.
+/// Maximum time that a program is given to end.
 const LONGEST: Duration = Duration::from_mins(10);
 
-/// Where a program is in its life.
+/// State of a program.
 #[derive(Debug)]
 pub(super) enum State {
-    /// No order yet.
+    /// Not ordered yet.
     Fresh,
-    /// It runs.
+    /// Running.
     Running(Running),
-    /// It has ended, and descendants with this mark may be left.
+    /// Ended; descendants with this mark may be left.
     Leaving(Mark),
-    /// Nothing of it is left, or it was never started.
+    /// Nothing is left, or it was never started.
     Over,
 }
 
@@ -53,7 +53,7 @@ impl Program {
         Self { socket: Some(socket), inbox: Inbox::default(), state: State::Fresh }
     }
 
-    /// Its process, where it runs.
+    /// Returns its process, if it is running.
     pub(super) fn running(&self) -> Option<Pid> {
         match &self.state {
             State::Running(running) => Some(running.pid),
@@ -69,12 +69,12 @@ impl Program {
         }
     }
 
-    /// Whether there is nothing more to do or to say.
+    /// Whether nothing is left to do.
     pub(super) fn is_over(&self) -> bool {
         self.socket.is_none() && matches!(self.state, State::Over)
     }
 
-    /// It runs: docent gets its pipes.
+    /// Records the start, and sends its pipes to docent.
     pub(super) fn started(&mut self, started: Started, grace: Duration) {
         let Started { pid, mark, pipes, warnings } = started;
         self.state = State::Running(Running { pid, mark, terminate: None, kill: None });
@@ -85,20 +85,20 @@ impl Program {
         }
     }
 
-    /// It is not started: docent is told why.
+    /// Refuses to start it, and sends the reason to docent.
     pub(super) fn refuse(&mut self, failed: Failed) {
         self.state = State::Over;
         self.say(&Answer::Failed(failed), &[]);
         self.fall_silent();
     }
 
-    /// It has ended: docent is told how.
+    /// Records its end, and reports it to docent.
     pub(super) fn ended(&mut self, ended: Ended) {
         self.state = State::Leaving(self.mark());
         self.say(&Answer::Ended(ended), &[]);
     }
 
-    /// Nothing of it is left, unless `any` says so: docent sees the end of what there is to hear.
+    /// Finishes an ended program unless `any` finds descendants; docent sees the end of the stream.
     pub(super) fn leave(&mut self, any: impl FnOnce() -> bool) {
         if matches!(self.state, State::Leaving(_)) && !any() {
             self.state = State::Over;
@@ -106,7 +106,7 @@ impl Program {
         }
     }
 
-    /// docent has closed the socket: the program ends at once, and is killed when it has not within `grace`.
+    /// Handles a socket closed by docent: asks the program to end at once, and kills it after `grace`.
     pub(super) fn let_go(&mut self, grace: Duration) {
         self.socket = None;
         match &mut self.state {
@@ -116,14 +116,14 @@ impl Program {
         }
     }
 
-    /// Its standard input is closed: it gets `grace` to end by itself, and the same again after it is asked to.
+    /// Gives a program with closed standard input `grace` to end by itself, and the same again after it is asked to.
     pub(super) fn end_within(&mut self, grace: Duration) {
         if let State::Running(running) = &mut self.state {
             running.end(grace, grace);
         }
     }
 
-    /// When it is to be signalled next.
+    /// Returns when to signal it next.
     pub(super) fn due(&self) -> Option<Instant> {
         match &self.state {
             State::Running(running) => running.terminate.or(running.kill),
@@ -148,24 +148,24 @@ impl Program {
         }
     }
 
-    /// Says something to docent. False where docent does not hear it.
+    /// Sends an answer to docent. False if that failed.
     fn say(&self, answer: &Answer, descriptors: &[BorrowedFd<'_>]) -> bool {
         let Some(socket) = &self.socket else { return false };
         let Ok(message) = serde_json::to_vec(answer) else { return false };
         parts(&message).all(|part| part.send(socket.as_fd(), descriptors).is_ok())
     }
 
-    /// Says nothing more. The socket stays open for what docent may still send.
+    /// Sends nothing more. The socket stays open for what docent may still send.
     fn fall_silent(&self) {
         if let Some(socket) = &self.socket {
-            // It fails where docent has closed its side, and then there is nobody to tell.
+            // It fails if docent has closed its side; then there is no one to notify.
             shutdown(socket, Shutdown::Write).ok();
         }
     }
 }
 
 impl Running {
-    /// Sets when to signal it. What was set for an earlier time stays.
+    /// Sets when to signal it. Earlier times that were already set stay.
     fn end(&mut self, terminate: Duration, kill: Duration) {
         let now = Instant::now();
         let terminate = now + terminate.min(LONGEST);
@@ -177,7 +177,7 @@ impl Running {
         self.kill = Some(self.kill.map_or(kill, |set| set.min(kill)));
     }
 
-    /// Signals the group and the process, which may have left the group. Either may be gone already.
+    /// Signals the group and the process, which may have left the group. Either may have ended already.
     fn signal(&self, signal: Signal) {
         kill_process_group(self.pid, signal).ok();
         if signal == Signal::KILL {
@@ -212,7 +212,7 @@ mod tests {
         check(&running, Some(0), 60);
         running.end(minute, minute);
         check(&running, Some(0), 60);
-        // It was asked once; it is not asked again, only killed earlier.
+        // It was asked once. It is not asked again, only killed earlier.
         running.terminate = None;
         running.end(Duration::ZERO, Duration::ZERO);
         check(&running, None, 0);

@@ -1,4 +1,4 @@
-//! Starting a program as ordered, within what the keeper was told at its own start.
+//! Starts a program as ordered, within the limits that the supervisor got at its own start.
 
 use super::{
     marks::{Mark, Marks},
@@ -19,7 +19,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// A program that runs.
+/// A started program.
 #[derive(Debug)]
 pub(super) struct Started {
     pub(super) pid: Pid,
@@ -30,7 +30,7 @@ pub(super) struct Started {
     pub(super) warnings: Vec<String>,
 }
 
-/// What starts programs.
+/// Starts programs.
 #[derive(Debug)]
 pub(super) struct Starter {
     executable: OsString,
@@ -38,7 +38,7 @@ pub(super) struct Starter {
     /// The first argument with which [`OWN_EXECUTABLE`] may be started, whatever `commands` says.
     own: Option<OsString>,
     most: usize,
-    /// What the machine offers to sandboxes: looked at when the keeper starts, not for each program.
+    /// The machine's support for sandboxes, detected once when the supervisor starts.
     offered: Offered,
     scores: OomScores,
     pub(super) marks: Marks,
@@ -57,13 +57,13 @@ impl Starter {
         }
     }
 
-    /// Whether this is a worker of docent's own: the policy is about other programs.
+    /// Whether this is a worker of docent itself, which the policy does not apply to.
     fn is_own(&self, launch: &Launch) -> bool {
         let is_itself = launch.program.as_os_str() == OWN_EXECUTABLE;
         is_itself && self.own.is_some() && launch.args.first() == self.own.as_ref()
     }
 
-    /// Starts what is ordered, beside `running` others.
+    /// Starts an ordered program while `running` others are running.
     pub(super) fn start(&mut self, order: Order, running: usize) -> Result<Started, Failed> {
         let launch = order.launch(&self.executable);
         if !self.is_own(&launch) {
@@ -101,13 +101,13 @@ fn spawn(command: &mut Command, launch: &Launch) -> Result<Child, Failed> {
         // The program itself was found.
         io::ErrorKind::NotFound => Failed::Start {
             program: text(&launch.program),
-            reason: "what runs it, as its first line or its header says, is not there".into(),
+            reason: "the interpreter that its first line or its header names was not found".into(),
         },
         _ => Failed::Start { program: text(&launch.program), reason: error.to_string() },
     })
 }
 
-/// The child's pipes. Its process is waited for by its number, with all others.
+/// Takes the child's pipes. Its process is waited for by pid, like all others.
 fn pipes(child: Child) -> Vec<OwnedFd> {
     let Child { stdin, stdout, stderr, .. } = child;
     let input = stdin.map(OwnedFd::from);
@@ -118,7 +118,7 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Says what of a launch was refused.
+/// Converts the refusal of a launch.
 fn explain(launch: &Launch, refused: &Refused) -> Failed {
     if matches!(refused, Refused::NoProgram { .. }) {
         return missing(launch);
@@ -132,7 +132,7 @@ fn explain(launch: &Launch, refused: &Refused) -> Failed {
     Failed::Sandbox { program: text(&launch.program), reason }
 }
 
-/// Tells a program that is not there from one that may not be executed.
+/// Distinguishes a missing program from one that is not executable.
 fn missing(launch: &Launch) -> Failed {
     let program = &launch.program;
     let searched = launch.environment.kept.get(OsStr::new("PATH")).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Programs end, by themselves or not, with all that they started.
+//! Programs end, by themselves or not, with all their descendants.
 
 use crate::stage::{PATIENCE, PROBE, Stage, alive, launch, lines, pids, wait_until_gone};
 use docent_keeper::{Child, Confinement, Ended, Failed, KeeperEvent, Launch, Mode};
@@ -17,19 +17,19 @@ fn kill(pid: u32) {
 }
 
 #[tokio::test]
-async fn an_end_is_told_as_it_was() {
+async fn an_end_is_reported_correctly() {
     let stage = Stage::new();
     for code in [0, 1, 126, 255] {
         let child = stage.start(&["exit", &code.to_string()]).await;
         assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::Code(code));
-        // It is told as often as it is asked for, and to who comes late.
+        // It is reported for every call, late ones included.
         assert_eq!(child.process.ended().await, Ended::Code(code));
         assert_eq!(child.end(SHORT).await, Ended::Code(code));
     }
 }
 
 #[tokio::test]
-async fn a_program_that_is_killed_while_it_answers_is_told() {
+async fn a_program_that_is_killed_while_it_answers_is_reported() {
     let stage = Stage::new();
     let mut child = stage.start(&["echo"]).await;
     child.stdin.write_all(b"one\n").await.unwrap();
@@ -112,7 +112,7 @@ async fn descendants_end_with_their_program_whatever_they_did_to_get_away() {
         drop(child);
         wait_until_gone(&family);
 
-        assert!(others.iter().all(|pid| alive(*pid)), "another program's are left alone");
+        assert!(others.iter().all(|pid| alive(*pid)), "those of another program are left alone");
         drop(other);
         wait_until_gone(&others);
     }
@@ -147,7 +147,7 @@ async fn a_docent_within_a_docent_leaves_nothing_to_the_outer_one() {
     for inner_keeper_is_killed in [false, true] {
         let stage = Stage::new();
         let mut child = stage.start(&["docent", "off"]).await;
-        // Its keeper and guard, two programs and five descendants, of which some say two lines.
+        // Its supervisor and guard, two programs and five descendants, some of which print two lines.
         let said = lines(&mut child, 11).await;
         assert_eq!(said.last().unwrap(), "ready", "{said:?}");
         let mut family = pids(&said);
@@ -174,7 +174,7 @@ async fn a_given_up_start_leaves_nothing() {
         let list = std::fs::read_to_string(format!("/proc/{keeper}/task/{keeper}/children"));
         pids(&list.unwrap().split_whitespace().map(|pid| format!("- {pid}")).collect::<Vec<_>>())
     };
-    // Programs that are yet to be started come before this one, since the keeper takes one order after the other.
+    // Programs that are yet to be started come before this one, since the supervisor takes one order after the other.
     drop(stage.start(&["echo"]).await);
     wait_until_gone(&left());
     assert!(left().iter().all(|pid| !alive(*pid)));
@@ -191,7 +191,7 @@ async fn a_closed_keeper_has_ended_everything() {
     stage.keeper.close().unwrap();
 }
 
-/// What happens to the keeper from now on.
+/// The events of the supervisor from now on.
 fn watched(stage: &Stage) -> mpsc::Receiver<KeeperEvent> {
     let (events, heard) = mpsc::channel(8);
     let keeper = stage.keeper.clone();
@@ -218,7 +218,7 @@ async fn a_killed_keeper_is_replaced_and_nothing_of_its_programs_is_left() {
         left.push(killed);
         kill(killed);
         assert_eq!(next(&mut events).await, KeeperEvent::Restarted(Ended::Signal(9)));
-        // The guard has reaped them before it says so: not even zombies are there.
+        // The guard reaps them before it reports, so not even zombies are left.
         assert!(left.iter().all(|pid| !std::path::Path::new(&format!("/proc/{pid}")).exists()));
         for child in running.into_iter().chain([brooding]) {
             assert_eq!(timeout(PATIENCE, child.process.ended()).await.unwrap(), Ended::KeeperGone);
@@ -270,7 +270,7 @@ async fn programs_outlive_a_killed_guard_and_end_with_docent() {
 }
 
 #[tokio::test]
-async fn a_killed_keeper_without_a_guard_is_told_and_its_programs_end() {
+async fn a_killed_keeper_without_a_guard_is_reported_and_its_programs_end() {
     let stage = Stage::new();
     let mut events = watched(&stage);
     let running = [stage.start(&["echo"]).await, stage.start(&["stubborn"]).await];
@@ -294,7 +294,7 @@ async fn a_killed_keeper_without_a_guard_is_told_and_its_programs_end() {
 }
 
 #[tokio::test]
-async fn a_keeper_that_can_t_stay_alive_is_given_up() {
+async fn a_keeper_that_keeps_failing_is_given_up() {
     let stage = Stage::new();
     let mut events = watched(&stage);
     drop(stage.start(&["echo"]).await);

@@ -1,4 +1,4 @@
-//! Orders that are refused, and orders that nobody in their right mind gives.
+//! Refused and malformed orders.
 
 use crate::stage::{PROBE, Stage, launch, lines};
 use docent_keeper::{
@@ -37,28 +37,28 @@ async fn a_refusal_says_what_is_wrong_and_what_to_do() {
     let on_path = |name: &str| {
         let searched = path("");
         format!(
-            "\"{name}\" is in no folder of PATH ({searched:?}); install it or give its whole path"
+            "\"{name}\" not found in PATH ({searched:?}); install it or use its absolute path"
         )
     };
     let not_executable = |path: &str| {
         format!(
-            "\"{path}\" is no file that may be executed; run chmod +x on it or name another program"
+            "\"{path}\" is not an executable file; run chmod +x on it or use another program"
         )
     };
     check("nothing", &on_path("nothing")).await;
     check("", &on_path("")).await;
-    check("/nothing", "\"/nothing\" is not there; install it or correct its path").await;
+    check("/nothing", "\"/nothing\" not found; install it or correct its path").await;
     check(&path("plain"), &not_executable(&path("plain"))).await;
     check("plain", &not_executable(&path("plain"))).await;
     check("/usr", &not_executable("/usr")).await;
     let mut asked = launch("/bin/true", &[]);
     asked.cwd = Some(path("nowhere").into());
     let failed = stage.refusal(&asked).await.to_string();
-    assert!(failed.ends_with("is not there; make it or name another"), "{failed}");
+    assert!(failed.ends_with("does not exist; create it or use another"), "{failed}");
 }
 
 #[tokio::test]
-async fn what_the_kernel_refuses_is_told() {
+async fn errors_of_the_kernel_are_reported() {
     let stage = Stage::new();
     for argument in ["a\0b".to_owned(), "x".repeat(3 << 20)] {
         let failed = stage.refusal(&launch("/bin/true", &[&argument])).await;
@@ -69,17 +69,17 @@ async fn what_the_kernel_refuses_is_told() {
     let odd = std::ffi::OsString::from_vec(b"/\xff".to_vec());
     let asked = Launch::new("/bin/true", [""; 0], Confinement::default().read([odd]), Mode::Auto);
     assert!(matches!(stage.refusal(&asked).await, Failed::Order { .. }));
-    // A script without an interpreter is there and can't be found all the same.
+    // A script whose interpreter is missing exists, but fails as not found.
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("script");
     fs::write(&script, "#!/nowhere\n").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
     let failed = stage.refusal(&launch(script.to_str().unwrap(), &[])).await;
-    assert!(failed.to_string().contains("what runs it"), "{failed}");
+    assert!(failed.to_string().contains("interpreter"), "{failed}");
 }
 
 #[tokio::test]
-async fn a_sandbox_that_is_not_to_be_had_is_refused_or_told() {
+async fn an_unavailable_sandbox_is_refused_or_reported() {
     or_skip!(plan(&Confinement::for_child([""; 0]), Mode::Strict, &Offered::look()));
     let stage = Stage::new();
     let order = |mode| {
@@ -94,8 +94,8 @@ async fn a_sandbox_that_is_not_to_be_had_is_refused_or_told() {
     assert!(failed.to_string().contains("bubblewrap is not installed"), "{failed}");
     let child = stage.keeper.spawn(&order(Mode::Auto)).await.unwrap();
     let warnings = child.process.warnings();
-    let told = "bubblewrap is not in force: bubblewrap is not installed";
-    assert!(warnings.iter().any(|line| line == told), "{warnings:?}");
+    let warning = "bubblewrap is not in force: bubblewrap is not installed";
+    assert!(warnings.iter().any(|line| line == warning), "{warnings:?}");
 }
 
 #[tokio::test]
@@ -155,7 +155,7 @@ async fn the_policy_lets_nothing_of_docent_s_own_through_but_its_workers() {
     keeper.close().unwrap();
 }
 
-/// A keeper as a hostile docent has it: a socket, and a process to ask whether it still runs.
+/// A supervisor as a hostile docent has it: a socket, and a process to check.
 struct Bare {
     socket: OwnedFd,
     process: Child,
@@ -193,7 +193,7 @@ impl Bare {
         sendmsg(&self.socket, &[IoSlice::new(packet)], &mut control, SendFlags::NOSIGNAL).unwrap();
     }
 
-    /// The socket of another program, on which these packets are sent.
+    /// Sends these packets on the socket of another program.
     fn program(&self, packets: &[&[u8]]) -> OwnedFd {
         let (ours, theirs) = sockets();
         for packet in packets {
@@ -204,7 +204,7 @@ impl Bare {
     }
 }
 
-/// What the keeper says on a socket, empty at the end.
+/// Reads the supervisor's answer on a socket; empty at the end.
 fn hear(socket: &OwnedFd) -> String {
     let mut bytes = [0; 4096];
     let (got, _) = recv(socket, &mut bytes[..], rustix::net::RecvFlags::empty()).unwrap();
@@ -221,7 +221,7 @@ fn a_hostile_order_ends_at_most_its_own_program() {
         &[b"\0{\"end\":{\"grace_ms\":1}}"],
     ] {
         let socket = keeper.program(packets);
-        // Closed with what it had not read: the first word of it is an error.
+        // Closed with unread data: the first message is an error.
         let mut bytes = [0; 16];
         let got = recv(&socket, &mut bytes[..], rustix::net::RecvFlags::empty());
         assert!(got.is_err() || got.is_ok_and(|(got, _)| got == 0), "{packets:?}");
@@ -236,7 +236,7 @@ fn a_hostile_order_ends_at_most_its_own_program() {
         let answer = hear(&keeper.program(&[packet]));
         assert!(answer.contains("order") && answer.contains(says), "{answer}");
     }
-    // A descriptor that is no socket is closed; the keeper goes on.
+    // A descriptor that is not a socket is closed; the supervisor continues.
     let file: OwnedFd = File::open("/dev/null").unwrap().into();
     keeper.hand(b"\0x", &[&file]);
     assert!(hear(&keeper.program(&[b"\0"])).contains("EOF"));

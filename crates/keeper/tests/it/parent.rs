@@ -1,4 +1,4 @@
-//! A docent of its own process: killed, confined, and busy.
+//! docent in its own process: killed, confined, and busy.
 
 use crate::stage::{PROBE, alive, pids, wait_until_gone};
 use std::{
@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-/// A docent with four programs and ten descendants, and the numbers of all of them.
+/// A docent with four programs and ten descendants, and all their pids.
 fn docent() -> (Child, Vec<u32>) {
     let mut docent = Command::new(PROBE)
         .args(["docent", "off", "auto"])
@@ -35,7 +35,7 @@ fn time_to_live(signal: &str) -> Duration {
 #[test]
 fn nothing_outlives_a_docent_that_is_killed_by_two_seconds() {
     for signal in ["KILL", "TERM", "ABRT"] {
-        // A machine may be too busy for that once; then all is gone still, only later.
+        // A machine may be too busy for that once; then everything still ends, only later.
         let times = (0..5).map(|_| time_to_live(signal));
         assert!(times.into_iter().any(|time| time < Duration::from_secs(2)), "SIG{signal}");
     }

@@ -1,4 +1,4 @@
-//! A keeper to test, orders for it, and a look at what is alive.
+//! A supervisor to test, orders for it, and checks for live processes.
 
 use docent_keeper::{Child, Commands, Confinement, Failed, Keeper, Launch, Mode, Settings};
 use std::{
@@ -7,13 +7,13 @@ use std::{
 };
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-/// The program that plays every part.
+/// The program for every role.
 pub(crate) const PROBE: &str = env!("CARGO_BIN_EXE_docent-keeper-probe");
 
-/// How long a busy machine is waited for.
+/// Timeout, long enough for a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A keeper, closed at the end of its test.
+/// A supervisor, closed at the end of its test.
 pub(crate) struct Stage {
     pub(crate) keeper: Keeper,
 }
@@ -28,7 +28,7 @@ impl Stage {
         Self { keeper: Keeper::start(settings).unwrap() }
     }
 
-    /// The process number of the keeper itself, which is the guard's only child.
+    /// The pid of the supervisor itself, which is the guard's only child.
     pub(crate) fn keeper_pid(&self) -> u32 {
         let guard = self.keeper.guard_pid();
         let begin = Instant::now();
@@ -70,12 +70,12 @@ pub(crate) async fn lines(child: &mut Child, count: usize) -> Vec<String> {
     found
 }
 
-/// The numbers of processes in lines of the form `role number`.
+/// The pids in lines of the form `role pid`.
 pub(crate) fn pids(lines: &[String]) -> Vec<u32> {
     lines.iter().filter_map(|line| line.split_once(' ')?.1.parse().ok()).collect()
 }
 
-/// Whether the process is alive: there, no zombie, and not another one with its number.
+/// Whether the process is alive: it exists, is not a zombie, and is the same process.
 pub(crate) fn alive(pid: u32) -> bool {
     let Ok(status) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     let state = status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
@@ -83,7 +83,7 @@ pub(crate) fn alive(pid: u32) -> bool {
     !matches!(state, Some('Z' | 'X')) && ours.is_ok_and(|line| line.contains("docent-keeper-probe"))
 }
 
-/// Waits until none of the processes is alive, and says how long that took.
+/// Waits until none of the processes is alive, and returns how long that took.
 pub(crate) fn wait_until_gone(pids: &[u32]) -> Duration {
     let begin = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! What a program finds when it is started, and how many can be.
+//! The environment of a started program, and the limit of programs.
 
 use crate::stage::{PATIENCE, PROBE, Stage, launch, lines};
 use docent_keeper::{Begun, Child, Confinement, Ended, Launch, Mode, Settings};
@@ -17,7 +17,7 @@ use tokio::{
     time::timeout,
 };
 
-/// All that a program writes until it ends.
+/// Everything that a program writes until it ends.
 async fn output(mut child: Child) -> (Vec<u8>, Ended) {
     let mut bytes = Vec::new();
     timeout(PATIENCE, child.stdout.read_to_end(&mut bytes)).await.unwrap().unwrap();
@@ -39,7 +39,7 @@ async fn a_program_answers_through_its_pipes() {
 
 #[tokio::test]
 async fn a_program_has_three_descriptors() {
-    // The test may run with descriptors that whoever started it left open; this one surely is.
+    // The test may inherit open descriptors from its parent; this one certainly is.
     let inherited = std::fs::File::open("/").unwrap();
     rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).unwrap();
     let stage = Stage::new();
@@ -120,7 +120,7 @@ async fn a_program_hears_the_signals_that_its_keeper_does_not() {
     };
     let child = stage.start(&["hang"]).await;
     let cat = stage.keeper.spawn(&launch("cat", &[])).await.unwrap();
-    // The program may still be on its way from the keeper's executable.
+    // The program may still be on its way from the supervisor's executable.
     let begin = std::time::Instant::now();
     while ignored(cat.process.pid()) != 0 && begin.elapsed() < PATIENCE {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -164,7 +164,7 @@ async fn fifty_run_at_once() {
 async fn a_flood_on_standard_error_does_not_block_the_keeper() {
     let stage = Stage::new();
     let mut noisy = stage.start(&["flood", "16"]).await;
-    // The noisy one is stuck until somebody reads; others are started and ended meanwhile.
+    // The noisy one blocks until its output is read; others are started and ended meanwhile.
     let mut echo = stage.start(&["echo"]).await;
     echo.stdin.write_all(b"hello\n").await.unwrap();
     assert_eq!(lines(&mut echo, 1).await, ["hello"]);
@@ -174,7 +174,7 @@ async fn a_flood_on_standard_error_does_not_block_the_keeper() {
         count += timeout(PATIENCE, noisy.stderr.read(&mut bytes)).await.unwrap().unwrap();
     }
     assert_eq!(lines(&mut noisy, 1).await, ["done"]);
-    // One that nobody reads is ended all the same.
+    // A program whose output is not read is ended anyway.
     let stuck = stage.start(&["flood", "16"]).await;
     assert_ne!(stuck.end(Duration::from_millis(50)).await, Ended::KeeperGone);
 }
