@@ -1,4 +1,4 @@
-//! Finds a folder for tests of what differs between temporary folders and other ones.
+//! Finds a folder for tests that need a folder outside the temporary ones.
 
 use std::{
     env, fs, io,
@@ -8,17 +8,17 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The folders that docent treats as temporary: every guarded server may read them and write to them.
+/// The folders that docent treats as temporary: every guarded server may read and write them.
 pub const TEMPORARY_FOLDERS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
 const PREFIX: &str = "docent-test-";
-/// A folder of a test that was killed is removed by a later test, when no test can be using it any more.
+/// The age at which a killed test's folder is removed by a later test, because no test can still be using it.
 const STALE_AFTER: Duration = Duration::from_hours(24);
 
-/// Makes a folder outside of the temporary ones, which is removed when it is dropped.
+/// Creates a folder outside the temporary ones, which is removed when dropped.
 ///
-/// The repository and its target directory may themselves be in a temporary folder, so the user's cache comes first. The
-/// path has no symbolic links in it. The error is the reason to skip the test: it lists the folders that were tried.
+/// The repository and its target directory may be in a temporary folder, so the user's cache comes first. The
+/// path has no symbolic links. The error is the reason to skip the test and lists the folders that were tried.
 pub fn folder_outside_temporary() -> Result<TempDir, String> {
     make_outside(&candidates(), &TEMPORARY_FOLDERS.map(PathBuf::from))
 }
@@ -39,7 +39,7 @@ fn candidates() -> Vec<PathBuf> {
     candidates
 }
 
-/// The home folder that the user database has, which HOME need not agree with.
+/// The home folder in the user database, which may differ from HOME.
 fn registered_home() -> Option<PathBuf> {
     let user = fs::metadata("/proc/self").ok()?.uid();
     home_in(&fs::read_to_string("/etc/passwd").ok()?, user)
@@ -60,7 +60,7 @@ fn make_outside(candidates: &[PathBuf], temporary: &[PathBuf]) -> Result<TempDir
         }
     }
     let tried = if tried.is_empty() { "HOME is not set".to_owned() } else { tried.join("; ") };
-    Err(format!("no folder outside of the temporary ones can be written to ({tried})"))
+    Err(format!("no writable folder outside the temporary ones ({tried})"))
 }
 
 fn make_in(candidate: &Path, temporary: &[PathBuf]) -> Result<TempDir, String> {
@@ -82,7 +82,7 @@ fn make_in(candidate: &Path, temporary: &[PathBuf]) -> Result<TempDir, String> {
     made.map_err(|error| error.to_string())
 }
 
-/// The path without symbolic links. The folder itself may be missing, unlike the one around it.
+/// The path without symbolic links. The folder itself may be missing, but not its parent.
 fn resolve(candidate: &Path) -> io::Result<PathBuf> {
     match (candidate.canonicalize(), candidate.parent(), candidate.file_name()) {
         (Err(error), Some(around), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
@@ -92,7 +92,7 @@ fn resolve(candidate: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Another test may be removing the same folder, so errors are of no consequence.
+/// Removes stale folders. Another test may be removing the same folder, so errors are ignored.
 fn remove_stale(folder: &Path, before: SystemTime) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX);
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// Folders in which `tmp` stands for the temporary folder.
+    /// Folders in which `tmp` plays the temporary folder.
     fn make(place: &TempDir, candidates: &[&str]) -> Result<TempDir, String> {
         let at = |name: &&str| place.path().join(name);
         let candidates: Vec<PathBuf> = candidates.iter().map(at).collect();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_killed_tests_left_are_removed() {
+    fn folders_of_killed_tests_are_removed() {
         let place = tempfile::tempdir().unwrap();
         let (left, foreign) = (place.path().join("docent-test-left"), place.path().join("other"));
         for folder in [&left, &foreign] {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_home_of_a_user_is_read_from_the_database() {
+    fn the_home_of_a_user_comes_from_the_database() {
         let database =
             "root:x:0:0:root:/root:/bin/bash\n\nbad\nann:x:1000:1000::/home/ann:\nb:x:7:7:::\n";
         for (user, expected) in
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_s_folder_is_outside_of_the_temporary_ones() {
+    fn this_machine_s_folder_is_outside_the_temporary_ones() {
         let folder = crate::or_skip!(folder_outside_temporary());
         let path = folder.path().canonicalize().unwrap();
         assert_eq!(path, folder.path());

@@ -1,9 +1,9 @@
-//! What tests need to know about the machine that they run on, for tests only.
+//! Helpers for tests that depend on the machine they run on.
 //!
-//! A test that can't run on this machine ends with [`skip!`], and a test of which one part can't run names that part with
-//! [`skip_part!`]. libtest has no such result and counts the test as passed, so both also append a line to the file that
-//! the environment variable [`REPORT_VARIABLE`] names. `cargo xtask test` sets the variable, counts those tests as
-//! skipped and prints the reasons. [`or_skip!`] unwraps what a test can't do without.
+//! A test that can't run on this machine ends with [`skip!`]; a test that can't run one of its parts reports it with
+//! [`skip_part!`]. libtest can't skip and counts the test as passed, so both also append a line to the file named by
+//! the environment variable [`REPORT_VARIABLE`]. `cargo xtask test` sets the variable, counts those tests as skipped
+//! and prints the reasons. [`or_skip!`] unwraps something that a test requires.
 //!
 //! This crate depends on no other crate of the workspace, so that the smallest crates can use it too.
 //!
@@ -28,10 +28,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where distributions put their programs. Tests often start programs with this search path alone.
+/// Where distributions install programs. Tests often start programs with only this search path.
 const SYSTEM_PATH: &str = "/usr/bin:/bin";
 
-/// Finds a program of the system, or gives the reason to skip the test that needs it.
+/// Finds a system program, or returns the reason to skip the test that needs it.
 pub fn find_program(name: &str) -> Result<PathBuf, String> {
     search(name, OsStr::new(SYSTEM_PATH)).ok_or_else(|| format!("{name} is not installed"))
 }

@@ -30,7 +30,7 @@ impl SkipExtent {
     }
 }
 
-/// Ends the test and reports it as skipped. Takes the reason, written as for `format!`.
+/// Ends the test and reports it as skipped. Takes the reason, as for `format!`.
 #[macro_export]
 macro_rules! skip {
     ($($reason:tt)+) => {{
@@ -43,7 +43,7 @@ macro_rules! skip {
     }};
 }
 
-/// Reports that a part of the test was skipped, and lets the test continue. Takes which part and why, written as for
+/// Reports that a part of the test was skipped and lets the test continue. Takes the part and the reason, as for
 /// `format!`.
 #[macro_export]
 macro_rules! skip_part {
@@ -56,7 +56,7 @@ macro_rules! skip_part {
     };
 }
 
-/// The value of a `Result`, or the end of the test, which is reported as skipped with the error as its reason.
+/// Unwraps a `Result`, or ends the test and reports it as skipped with the error as the reason.
 #[macro_export]
 macro_rules! or_skip {
     ($needed:expr) => {
@@ -67,11 +67,11 @@ macro_rules! or_skip {
     };
 }
 
-/// Reports that the running test of this package was skipped. Tests call [`skip!`](crate::skip), which ends them too.
+/// Reports that the running test of this package was skipped. Tests call [`skip!`](crate::skip), which also ends them.
 ///
 /// # Panics
 ///
-/// Where the report can't be written: a skipped test would count as one that passed.
+/// Panics if the report can't be written, because a skipped test would count as passed.
 #[expect(clippy::print_stderr, reason = "the reason is for the person who runs the tests")]
 pub fn report_skip(extent: SkipExtent, package: &str, reason: &str) {
     let test = format!("{package} {}", running_test());
@@ -93,7 +93,7 @@ fn format_line(extent: SkipExtent, test: &str, reason: &str) -> String {
     format!("{}\t{test}\t{}\n", extent.word(), reason.join(" "))
 }
 
-/// Tests run at the same time in several processes, so each line is written at once.
+/// Tests run concurrently in several processes, so each line is written in one call.
 fn append(file: &OsStr, line: &str) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).open(file)?.write_all(line.as_bytes())
 }
@@ -103,13 +103,13 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Tests that [`skipped_tests_are_reported_with_their_reasons`] runs in a process of their own.
+    /// Tests that [`skipped_tests_are_reported_with_their_reasons`] runs in a separate process.
     mod examples {
         #[test]
         #[ignore = "run by skipped_tests_are_reported_with_their_reasons"]
         fn whole() {
             crate::or_skip!(Err::<(), _>("there is no\n\tpython"));
-            panic!("a skipped test goes on");
+            panic!("a skipped test continued");
         }
 
         #[test]
@@ -122,7 +122,7 @@ mod tests {
 
     fn run_examples(report: &OsStr) -> String {
         let mut tests = Command::new(env::current_exe().unwrap());
-        // Two at once, each in a thread that has its name.
+        // Two concurrently, each in a thread with its name.
         tests.args(["skip::tests::examples", "--ignored", "--test-threads=2"]);
         tests.env(REPORT_VARIABLE, report).env_remove("NEXTEST_TEST_NAME");
         String::from_utf8(tests.output().unwrap().stdout).unwrap()
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_can_not_be_written_fails_the_test() {
+    fn a_report_that_cannot_be_written_fails_the_test() {
         let folder = tempfile::tempdir().unwrap();
         let said = run_examples(folder.path().as_os_str());
         assert!(said.contains("0 passed; 2 failed"), "{said}");

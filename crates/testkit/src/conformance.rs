@@ -23,10 +23,10 @@ const IMAGE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP
 /// A sound without samples.
 const AUDIO: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
-/// How many changes a slow listener may lag behind before it misses some.
+/// How many changes a slow listener may lag behind before it loses some.
 const CHANGES_KEPT: usize = 64;
 
-/// Everything that the conformance suite looks for, as one provider.
+/// A provider with everything that the conformance suite expects.
 #[derive(Clone)]
 pub struct Fixture {
     tools: Vec<Arc<dyn AnyTool>>,
@@ -47,7 +47,7 @@ impl Default for Fixture {
 }
 
 impl Fixture {
-    /// A fixture of its own: nothing is shared with another one.
+    /// Creates a fixture that shares nothing with others.
     pub fn new() -> Self {
         let (changes, _) = broadcast::channel(CHANGES_KEPT);
         let ticks = Ticks::default();

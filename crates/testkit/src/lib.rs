@@ -1,8 +1,9 @@
-//! Real children, real sockets and fixture servers, for tests only.
+//! Test clients over real processes and sockets, and fixture servers, for tests only.
 //!
-//! [`conformance::Fixture`] is the provider that the official conformance suite expects. [`Peer`] is one raw client
-//! with four wires ([`Child`], [`HttpPeer`], [`SsePeer`], [`WsPeer`]), so that one list of requests runs through every
-//! transport. [`corpus`] makes collections with questions about them. [`project()`] lays out a folder to point tools at. Nothing here may be used outside tests and benches.
+//! [`conformance::Fixture`] is the provider that the official conformance suite expects. [`Peer`] is a raw client over
+//! four transports ([`Child`], [`HttpPeer`], [`SsePeer`], [`WsPeer`]), so that one list of requests runs over each of
+//! them. [`corpus`] creates collections with questions about them. [`project()`] creates a folder for tools to read.
+//! Nothing here may be used outside tests and benchmarks.
 
 pub mod conformance;
 pub mod corpus;

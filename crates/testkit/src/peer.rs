@@ -1,7 +1,6 @@
-//! A raw client, the same over every wire: it asks, tells, and keeps what it hears.
+//! A raw test client, the same over every transport: it sends requests and notifications, and keeps received messages.
 //!
-//! It checks nothing that a test might want to see broken: whatever text it is given goes out, and whatever message
-//! comes in is kept.
+//! It doesn't validate anything that a test may want to break: any text can be sent, and any received message is kept.
 
 mod child;
 mod events;
@@ -19,36 +18,36 @@ use serde_json::{Value, json};
 use std::{collections::HashMap, time::Duration};
 use tokio::{sync::mpsc, time::timeout};
 
-/// Long enough for a busy machine; a test that waits so long has failed.
+/// Long enough for a busy machine; a test that waits longer has failed.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Messages that may wait to be looked at before the wire is made to wait.
+/// The number of unread messages before the transport blocks.
 const INBOX: usize = 1024;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// Nothing came.
-    #[error("no answer to {waiting_for} within {patience:?}; heard meanwhile: {heard:?}")]
+    /// No answer in time.
+    #[error("no answer to {waiting_for} within {patience:?}; received: {heard:?}")]
     TimedOut {
         /// What was awaited.
         waiting_for: String,
-        /// For how long.
+        /// The timeout.
         patience: Duration,
-        /// What came instead.
+        /// The messages received instead.
         heard: Vec<Value>,
     },
-    /// The server went away.
+    /// The server closed the connection.
     #[error(
-        "the server closed the connection before {waiting_for} was answered; heard before: {heard:?}"
+        "the server closed the connection before {waiting_for} was answered; received: {heard:?}"
     )]
     Closed {
         /// What was awaited.
         waiting_for: String,
-        /// What came before.
+        /// The messages received before.
         heard: Vec<Value>,
     },
-    /// An HTTP answer that is no message.
+    /// An HTTP response that is not a message.
     #[error("HTTP {status}: {body}")]
     Status {
         /// The status.
@@ -56,19 +55,19 @@ pub enum PeerError {
         /// The body, as text.
         body: String,
     },
-    /// A frame that is no JSON.
+    /// A frame that is not JSON.
     #[error("not JSON: {text}")]
     NotJson {
         /// The frame.
         text: String,
-        /// What the parser said.
+        /// The parser's error.
         #[source]
         source: serde_json::Error,
     },
-    /// The wire broke or could not be made.
+    /// The connection failed or could not be opened.
     #[error("{what}")]
     Broken {
-        /// What was being done.
+        /// What the client was doing.
         what: String,
         /// The cause.
         #[source]
@@ -77,7 +76,7 @@ pub enum PeerError {
 }
 
 impl PeerError {
-    /// Keeps the cause beside what was being done.
+    /// Adds what the client was doing to a cause.
     fn broken(what: impl Into<String>) -> impl FnOnce(BoxedError) -> Self {
         let what = what.into();
         move |source| Self::Broken { what, source }
@@ -85,12 +84,12 @@ impl PeerError {
 }
 
 type BoxedError = Box<dyn std::error::Error + Send + Sync>;
-/// Where a wire puts what it receives.
+/// The queue of received messages.
 type Inbox = mpsc::Sender<Result<Value, PeerError>>;
 
-/// Carries text to a server. What comes back goes into the peer's inbox.
+/// Sends text to a server. Received messages go to the client's inbox.
 pub trait Wire: Send {
-    /// Sends one frame, as it is.
+    /// Sends one frame unchanged.
     fn send(&mut self, text: String) -> Running<'_, Result<(), PeerError>>;
 }
 
@@ -100,7 +99,7 @@ impl Wire for Box<dyn Wire> {
     }
 }
 
-/// One client on one wire.
+/// A client over one transport.
 #[derive(Debug)]
 pub struct Peer<W> {
     wire: W,
@@ -127,29 +126,29 @@ impl<W: Wire> Peer<W> {
         }
     }
 
-    /// Waits no longer than this for an answer.
+    /// Sets the timeout for answers.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Answers requests of the server for this method with this result. Others are refused as unknown.
+    /// Answers server requests of this method with this result. Others get a "method not found" error.
     #[must_use]
     pub fn replying(mut self, method: &str, result: Value) -> Self {
         self.replies.insert(method.to_owned(), result);
         self
     }
 
-    /// What the client says that it can do, when it opens.
+    /// Sets the capabilities that the client declares.
     #[must_use]
     pub fn able(mut self, capabilities: Value) -> Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// Opens in a revision: with a handshake, or from 2026-07-28 on with metadata on each request from now on.
-    /// Gives back what the server says of itself.
+    /// Opens in a revision: with a handshake, or from 2026-07-28 on with metadata on each later request.
+    /// Returns the server's description of itself.
     pub async fn open(&mut self, version: &str) -> Result<Value, PeerError> {
         let client = json!({"name": "docent-testkit", "version": env!("CARGO_PKG_VERSION")});
         if version >= "2026-07-28" && version.len() == 10 {
@@ -166,13 +165,13 @@ impl<W: Wire> Peer<W> {
         Ok(answer)
     }
 
-    /// Sends a request and awaits its answer: the whole message, with its `result` or `error`.
+    /// Sends a request and awaits its answer: the complete message, with its `result` or `error`.
     pub async fn ask(&mut self, method: &str, params: Value) -> Result<Value, PeerError> {
         let id = self.start(method, params).await?;
         self.answer_to(&id).await
     }
 
-    /// Sends a request and gives back its id.
+    /// Sends a request and returns its id.
     pub async fn start(&mut self, method: &str, params: Value) -> Result<Value, PeerError> {
         self.last_id += 1;
         let id = Value::from(self.last_id);
@@ -187,17 +186,17 @@ impl<W: Wire> Peer<W> {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await
     }
 
-    /// Sends a message as it is.
+    /// Sends a message unchanged.
     pub async fn send(&mut self, message: &Value) -> Result<(), PeerError> {
         self.wire.send(message.to_string()).await
     }
 
-    /// Sends any text at all.
+    /// Sends any text.
     pub async fn send_text(&mut self, text: impl Into<String>) -> Result<(), PeerError> {
         self.wire.send(text.into()).await
     }
 
-    /// Awaits the answer to this id. An error without an id answers whatever was asked last.
+    /// Awaits the answer with this id. An error without an id counts as the answer to the last request.
     pub async fn answer_to(&mut self, id: &Value) -> Result<Value, PeerError> {
         let answers = |message: &Value| {
             message.get("method").is_none()
@@ -206,13 +205,13 @@ impl<W: Wire> Peer<W> {
         self.await_message(&format!("request {id}"), answers).await
     }
 
-    /// Awaits a notification of this method, or finds it among what was heard; it is no longer kept then.
+    /// Awaits a notification of this method, or takes it from the kept messages.
     pub async fn notification(&mut self, method: &str) -> Result<Value, PeerError> {
         self.await_message(method, |message| message.get("method").is_some_and(|got| got == method))
             .await
     }
 
-    /// Awaits any message that fits, or finds it among what was heard; it is no longer kept then.
+    /// Awaits a matching message, or takes it from the kept messages.
     pub async fn await_message(
         &mut self,
         waiting_for: &str,
@@ -232,7 +231,7 @@ impl<W: Wire> Peer<W> {
         }
     }
 
-    /// What has come and was not awaited: notifications, requests of the server, answers to others.
+    /// Takes the kept messages that were not awaited: notifications, server requests, answers to other requests.
     pub fn heard(&mut self) -> Vec<Value> {
         while let Ok(Ok(message)) = self.inbox.try_recv() {
             self.heard.push(message);
@@ -240,12 +239,12 @@ impl<W: Wire> Peer<W> {
         std::mem::take(&mut self.heard)
     }
 
-    /// The wire, for what only it can do.
+    /// The transport, for its specific methods.
     pub fn wire(&mut self) -> &mut W {
         &mut self.wire
     }
 
-    /// The same peer with its wire's type erased, so that peers on different wires fit one list.
+    /// Erases the transport's type, so that clients over different transports fit one list.
     pub fn boxed(self) -> Peer<Box<dyn Wire>>
     where
         W: 'static,
@@ -268,7 +267,7 @@ impl<W: Wire> Peer<W> {
         let own = params.entry("_meta").or_insert_with(|| Value::Object(Object::new()));
         if let Value::Object(own) = own {
             for (key, value) in meta {
-                // What a test says of itself wins.
+                // Metadata set by the test takes precedence.
                 own.entry(key.clone()).or_insert_with(|| value.clone());
             }
         }
@@ -311,7 +310,7 @@ impl<W: Wire> Peer<W> {
     }
 }
 
-/// Puts a frame into the inbox, message by message. False when nobody reads it any more.
+/// Puts a frame into the inbox, message by message; false if the inbox is closed.
 async fn deliver(inbox: &Inbox, text: &str) -> bool {
     match serde_json::from_str(text) {
         Ok(Value::Array(batch)) => {

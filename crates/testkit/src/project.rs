@@ -1,4 +1,4 @@
-//! A folder laid out for one test and removed after it.
+//! A temporary folder with files for one test.
 
 use std::{
     fs, io,
@@ -6,7 +6,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// What is to lie in a folder.
+/// Describes the contents of a folder.
 #[derive(Debug, Default)]
 pub struct ProjectBuilder {
     entries: Vec<(PathBuf, Entry)>,
@@ -32,7 +32,7 @@ pub fn project() -> ProjectBuilder {
 }
 
 impl ProjectBuilder {
-    /// Adds a file; its folders come with it. Paths are relative, with `/`.
+    /// Adds a file and its parent folders. Paths are relative, with `/`.
     #[must_use]
     pub fn file(self, path: &str, contents: impl AsRef<[u8]>) -> Self {
         self.with(path, Entry::File(contents.as_ref().to_vec()))
@@ -56,7 +56,7 @@ impl ProjectBuilder {
         self
     }
 
-    /// Writes it all into a new folder.
+    /// Writes everything into a new folder.
     pub fn build(self) -> io::Result<Project> {
         let project = Project { folder: tempfile::Builder::new().prefix("docent-").tempdir()? };
         for (path, entry) in self.entries {
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_is_as_laid_out_and_gone_when_dropped() {
+    fn a_project_has_its_contents_until_dropped() {
         let project = project()
             .file("src/main.rs", "fn main() {}")
             .file("raw.bin", [0xff, 0x00])

@@ -1,4 +1,4 @@
-//! A caller in memory: keeps what a call tells, and answers what it asks.
+//! An in-memory client of one call: records what the call reports, and answers its questions.
 
 use docent_tool::{
     Ask, Audience, Block, CallContext, InputNeeded, Level, Object, Progress, Running, ToolError,
@@ -7,18 +7,18 @@ use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// Everything that a call told.
+/// Everything that a call reported.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Told {
-    /// How far it came, step by step.
+    /// Its progress, step by step.
     pub progress: Vec<Progress>,
     /// Its log lines.
     pub log: Vec<(Level, Value)>,
-    /// The pieces of its answer.
+    /// The blocks of its answer sent early.
     pub emitted: Vec<Block>,
 }
 
-/// Listens to one call.
+/// Records one call.
 #[derive(Debug, Default)]
 pub struct Recorder {
     told: Mutex<Told>,
@@ -28,35 +28,35 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Answers the question of this key; a question without an answer ends the call with what it needs.
+    /// Sets the answer to the question with this key; a question without one ends the call with `NeedsInput`.
     #[must_use]
     pub fn answer(mut self, key: &str, answer: Value) -> Self {
         self.answers.insert(key.to_owned(), answer);
         self
     }
 
-    /// Has a client without this capability: `sampling`, `elicitation` or `roots`.
+    /// Removes a client capability: `sampling`, `elicitation` or `roots`.
     #[must_use]
     pub fn lacking(mut self, capability: &'static str) -> Self {
         self.lacks.push(capability);
         self
     }
 
-    /// Hands this back to the tool.
+    /// Returns this state to the tool.
     #[must_use]
     pub fn state(mut self, state: &str) -> Self {
         self.state = Some(state.to_owned());
         self
     }
 
-    /// A context that reports here, and can be cancelled by its token.
+    /// Creates a context that reports here and can be cancelled with its token.
     pub fn context(self) -> (Arc<Self>, CallContext) {
         let recorder = Arc::new(self);
         let context = CallContext::new(Arc::clone(&recorder) as _, CancellationToken::new(), None);
         (recorder, context)
     }
 
-    /// What was told so far.
+    /// What was recorded so far.
     pub fn told(&self) -> Told {
         self.lock().clone()
     }

@@ -1,5 +1,5 @@
 //! The conformance fixture: `conformance --port P` serves every network transport on one listener, `--stdio` serves
-//! pipes. With port 0 the system chooses one; the address is the first line on stderr.
+//! pipes. With port 0 the system chooses a port; the first line on stderr has the address.
 
 use clap::Parser;
 use docent_testkit::conformance::host::{self, HostError};
@@ -7,7 +7,7 @@ use std::{error::Error, io::Write, process::ExitCode};
 use tokio::{net::TcpListener, signal};
 use tokio_util::sync::CancellationToken;
 
-/// What to serve on.
+/// The transport to serve.
 #[derive(Debug, Parser)]
 struct Flags {
     /// Serve HTTP, SSE and WebSocket on this port of 127.0.0.1.
@@ -58,6 +58,6 @@ async fn close_on_signal(closing: CancellationToken) {
 }
 
 fn say(line: &str) {
-    // Without a place to say it, the work goes on.
+    // If stderr is closed, continue anyway.
     writeln!(std::io::stderr(), "{line}").ok();
 }

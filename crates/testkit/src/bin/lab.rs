@@ -1,4 +1,4 @@
-//! Judges and teaches the index on real packages. `cargo xtask eval code` and `docs` fetch them and start this.
+//! Evaluates and trains the index on real packages. `cargo xtask eval code` and `docs` fetch them and run this program.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "figures go to the terminal")]
 
@@ -21,14 +21,14 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Whatever goes wrong ends the program with its own words.
+/// Any error ends the program with its message.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Which half a question belongs to.
+/// The seed that assigns questions to the two halves.
 const SEED: u64 = 7;
 
 #[derive(Debug, Parser)]
-#[command(about = "Judges and teaches the index")]
+#[command(about = "Evaluate and train the index")]
 struct Arguments {
     #[command(subcommand)]
     task: Task,
@@ -36,36 +36,36 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Docstrings to definitions
+    /// Find definitions by their docstrings
     Code(Sets),
-    /// Index terms to pages
+    /// Find pages by index terms
     Docs(Sets),
-    /// How fast it is
+    /// Measure speed and memory
     Bench {
         #[command(flatten)]
         sets: Sets,
-        /// Units in the index
+        /// Sizes of the index, in units
         #[arg(long = "units", required = true)]
         sizes: Vec<usize>,
     },
-    /// One process of a bench: writes or asks a store and prints its figures
+    /// Run one process of a benchmark: write or query a store and print its figures
     #[command(hide = true)]
     Step {
         #[command(flatten)]
         sets: Sets,
-        /// What to do
+        /// The step to run
         #[arg(long)]
         act: Act,
-        /// Where
+        /// The folder of the store
         #[arg(long)]
         folder: PathBuf,
-        /// Units in the index
+        /// The size of the index, in units
         #[arg(long)]
         units: usize,
     },
 }
 
-/// What one process of a bench does.
+/// The step that one process of a benchmark runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Act {
     Write,
@@ -76,36 +76,36 @@ enum Act {
 
 #[derive(Debug, Args)]
 struct Sets {
-    /// A package: its language and its folder
+    /// A package, as LANGUAGE=FOLDER
     #[arg(long = "set", value_name = "LANGUAGE=FOLDER", required = true)]
     packages: Vec<String>,
-    /// Learn the weights on the learning half and write them into this file
+    /// Train the weights on the training half and write them to this file
     #[arg(long)]
     learn: Option<PathBuf>,
-    /// Put every question another way
+    /// Rephrase every question
     #[arg(long)]
     put: Option<Put>,
-    /// Questions in people's own words, with the pages of the manual that answer them
+    /// A file of hand-written questions with the pages of the manual that answer them
     #[arg(long)]
     questions: Option<PathBuf>,
 }
 
-/// How questions are put.
+/// How questions are phrased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Put {
     Sentence,
     Misspelt,
 }
 
-/// One collection, asked.
+/// One collection with its questions and their candidates.
 struct Asked {
     name: String,
     language: String,
     learning: Vec<Run>,
     reporting: Vec<Run>,
-    /// Questions about other collections: nothing here answers them.
+    /// Questions about other collections, which this one can't answer.
     strange: Vec<Run>,
-    /// Questions in people's own words, to report on.
+    /// Hand-written questions, used only for the report.
     own_words: Vec<Run>,
 }
 
@@ -144,7 +144,7 @@ fn read(sets: &Sets) -> Result<Vec<Judged>> {
     Ok(all)
 }
 
-/// Questions that nothing in a manual answers: what people ask elsewhere.
+/// Questions about other topics, which no manual answers.
 const STRANGE: &[&str] = &[
     "sourdough starter feeding schedule",
     "offside rule in football",
@@ -164,7 +164,7 @@ const STRANGE: &[&str] = &[
     "docker compose healthcheck",
 ];
 
-/// There are few questions in people's own words: each teaches as much as so many terms of an index.
+/// There are few hand-written questions, so each has the weight of this many index terms.
 const OWN_WORDS_COUNT: usize = 10;
 
 fn ask(all: &[Judged], put: Option<Put>, own_words: &[Question]) -> Result<Vec<Asked>> {
@@ -178,7 +178,7 @@ fn ask(all: &[Judged], put: Option<Put>, own_words: &[Question]) -> Result<Vec<A
         );
         let filled = Filled::new(judged)?;
         let (mut learning, mut reporting) = corpus::split(judged.questions.clone(), SEED);
-        // The halves stay what they are, however their questions are put.
+        // Split first, so that the halves don't depend on the phrasing.
         for half in [&mut learning, &mut reporting] {
             match put {
                 Some(Put::Sentence) => phrasing::put(half, Phrasing::Sentence),
@@ -214,7 +214,7 @@ fn teach(asked: &[Asked], genre: Genre, file: &PathBuf) -> Result<Weights> {
     let learning: Vec<Run> = asked.iter().flat_map(|one| one.learning.clone()).collect();
     let strange: Vec<Run> = asked.iter().flat_map(|one| one.strange.clone()).collect();
     let learned = learn::weights(&learning);
-    // A definition has one right answer, and a page many right sections: to miss one of these is no loss.
+    // A definition has one right answer, but a page has many right sections, so missing one doesn't matter.
     let recall = if genre == Genre::Code { 2.0 } else { 0.3 };
     let curve = learn::calibration(&learning, &strange, &learned, recall);
     let weights = learn::as_weights(&learned, curve);
@@ -222,7 +222,7 @@ fn teach(asked: &[Asked], genre: Genre, file: &PathBuf) -> Result<Weights> {
     let name = if genre == Genre::Code { "code" } else { "prose" };
     kept.insert(name.to_owned(), weights.clone());
     fs::write(file, serde_json::to_string_pretty(&kept)? + "\n")?;
-    println!("learned from {} questions into {}", learning.len(), file.display());
+    println!("trained on {} questions, written to {}", learning.len(), file.display());
     Ok(weights)
 }
 
@@ -238,12 +238,12 @@ fn report(asked: &[Asked], genre: Genre, weights: &Weights) {
     }
     let own_words: Vec<Run> = asked.iter().flat_map(|one| one.own_words.clone()).collect();
     if !own_words.is_empty() {
-        println!("### In people's own words\n\n{}", table(&own_words, genre, weights));
+        println!("### Hand-written questions\n\n{}", table(&own_words, genre, weights));
     }
     let good: Vec<Run> = asked.iter().flat_map(|one| one.reporting.clone()).collect();
     let bad: Vec<Run> = asked.iter().flat_map(|one| one.strange.clone()).collect();
     println!(
-        "### What a threshold lets through\n\n| threshold | questions answered | hits right | hits a question | questions without an answer that get a hit |\n|---|---|---|---|---|"
+        "### Results above a threshold\n\n| threshold | questions answered | hits right | hits per question | questions without an answer that get a hit |\n|---|---|---|---|---|"
     );
     for threshold in [0.3, 0.5, 0.7, 0.9] {
         let found = passing(&good, &bad, weights, threshold);
@@ -262,7 +262,7 @@ fn step(sets: &Sets, act: Act, folder: &Path, units: usize) -> Result<()> {
     let judged = read(sets)?;
     let questions = bench::questions(&judged);
     let sources = if act == Act::Ask { Vec::new() } else { bench::sources(&judged, units) };
-    // What was read is not to be counted as the index's memory.
+    // Drop the questions, so that they don't count as the index's memory.
     drop(judged);
     let figures = match act {
         Act::Write => bench::write(folder, sources)?,
@@ -317,7 +317,7 @@ fn time(sets: &Sets, sizes: &[usize]) -> Result<()> {
     Ok(())
 }
 
-/// Links for more vectors than this take an hour on two cores.
+/// Building the graph for more vectors than this takes an hour on two cores.
 const MOST_LINKED: usize = 100_000;
 
 fn child(sets: &Sets, act: Act, folder: &Path, units: usize) -> Result<bench::Figures> {

@@ -1,4 +1,4 @@
-//! Tools that can't answer before the client has: sampling, elicitation, roots, one at a time and several at once.
+//! Tools that need input from the client: sampling, elicitation, roots, one at a time and several at once.
 
 use super::literal::{Called, bare, literal, text};
 use docent_tool::{AnyTool, Ask, CallContext, InputNeeded, Object, ToolError};
@@ -61,7 +61,7 @@ pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
     tools
 }
 
-/// Tools of the revision in which a call returns with its questions and is run again with the answers.
+/// Tools of the revision in which a call returns its questions and is repeated with the answers.
 fn rounds() -> Vec<Arc<dyn AnyTool>> {
     vec![
         bare(
@@ -209,7 +209,7 @@ async fn three_at_once(context: CallContext) -> Called {
 }
 
 async fn two_rounds(context: CallContext) -> Called {
-    // The answers of a round come with the next one only, so the state says which questions lie behind.
+    // The answers of a round arrive only with the next one, so the state records which questions were asked.
     if context.state().as_deref() != Some("step2") {
         let first = form("Step 1: What is your name?", "name");
         remembering("step1", answered(&context, "step1", first).await)?;
@@ -235,18 +235,18 @@ fn three_questions() -> Vec<(&'static str, Ask)> {
     ]
 }
 
-/// What became of several questions.
+/// The results of several questions.
 pub(super) struct Gathered {
     /// In the order asked.
     answers: Vec<Value>,
-    /// To be asked before the call can go on.
+    /// Questions to ask before the call can continue.
     missing: Vec<(String, Ask)>,
-    /// A capability without which one of them can't be asked.
+    /// A capability that the client lacks for one of them.
     lacking: Option<&'static str>,
 }
 
 impl Gathered {
-    /// Every answer, or why there is none yet.
+    /// Returns all answers, or the error that requests the missing input.
     pub(super) fn all(self) -> Result<Vec<Value>, ToolError> {
         if let Some(capability) = self.lacking {
             return Err(ToolError::ClientLacks(capability));
@@ -276,7 +276,7 @@ pub(super) async fn gather(
     Ok(gathered)
 }
 
-/// Asks one question, and asks again where the answer is none.
+/// Asks one question, and asks again if the answer is not an object.
 pub(super) async fn answered(
     context: &CallContext,
     key: &str,
@@ -293,7 +293,7 @@ pub(super) async fn answered(
     Err(ToolError::NeedsInput(InputNeeded { asks: vec![(key.to_owned(), ask)], state: None }))
 }
 
-/// Has this state handed back with the answers.
+/// Makes the client return this state with the answers.
 fn remembering<T>(state: &str, answer: Result<T, ToolError>) -> Result<T, ToolError> {
     answer.map_err(|error| match error {
         ToolError::NeedsInput(needed) => {
@@ -307,7 +307,7 @@ fn sample_params(prompt: &str) -> Value {
     json!({"messages": [{"role": "user", "content": {"type": "text", "text": prompt}}], "maxTokens": 100})
 }
 
-/// Asks the person for one text.
+/// Asks the user for one text.
 pub(super) fn form(message: &str, name: &str) -> Ask {
     Ask::Elicit(json!({
         "message": message,
@@ -315,17 +315,17 @@ pub(super) fn form(message: &str, name: &str) -> Ask {
     }))
 }
 
-/// Asks the person's name.
+/// Asks for the user's name.
 pub(super) fn name_form() -> Ask {
     form("What is your name?", "name")
 }
 
-/// A text that the person filled in.
+/// Returns a text that the user filled in.
 pub(super) fn field<'a>(answer: &'a Value, name: &str) -> &'a str {
     answer.pointer(&format!("/content/{name}")).and_then(Value::as_str).unwrap_or("(none)")
 }
 
-/// One content or a list of them, as the revision has it.
+/// Returns the text of one content or of a list, depending on the revision.
 fn sampled(answer: &Value) -> &str {
     let content = &answer["content"];
     let first = content.get(0).unwrap_or(content);

@@ -1,4 +1,4 @@
-//! Tools that show every kind of content, and what a call may say while it runs.
+//! Tools that return every kind of content, and tools that log or report progress while they run.
 
 use super::{
     AUDIO, IMAGE,
@@ -8,7 +8,7 @@ use docent_tool::{AnyTool, Block, CallContext, Contents, Level, Object, ToolErro
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// The suite wants to see that messages arrive while the call still runs.
+/// The suite checks that messages arrive while the call is still running.
 const BETWEEN_MESSAGES: Duration = Duration::from_millis(50);
 
 pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {

@@ -12,18 +12,18 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 const NAME: &str = "docent-conformance";
-/// The suite starts tasks that it means to cancel; none may end by itself before.
+/// The suite starts tasks to cancel them, so none may end by itself before.
 const LONG_CALL: Duration = Duration::from_mins(10);
 
 /// Why the fixture can't be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
-    /// The server can't be made.
-    #[error("the fixture's server can't be made")]
+    /// The server can't be created.
+    #[error("cannot create the fixture's server")]
     Setup(#[from] SetupError),
-    /// The pipes or the listener broke.
-    #[error("the fixture can't be served")]
+    /// The pipes or the listener failed.
+    #[error("cannot serve the fixture")]
     Io(#[from] io::Error),
 }
 
@@ -36,7 +36,7 @@ pub fn server() -> Result<Arc<Server>, SetupError> {
     })
 }
 
-/// The fixture's server with limits of a test's own.
+/// The fixture's server with the given limits.
 pub fn server_with(limits: Limits) -> Result<Arc<Server>, SetupError> {
     Server::new(Setup {
         name: NAME.into(),

@@ -1,4 +1,4 @@
-//! A tool with a schema written out by hand and a function for a body.
+//! A tool with a literal schema and a function as its body.
 
 use docent_tool::{
     AnyTool, Block, CallContext, Object, Outcome, Running, ToolError, ToolInfo, argument_schema,
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// What a fixture's body gives back.
+/// The result of a fixture's body.
 pub(super) type Called = Result<Outcome, ToolError>;
 
 struct Literal<F> {
@@ -45,7 +45,7 @@ where
     }
 }
 
-/// A tool that takes nothing.
+/// A tool without arguments.
 pub(super) fn bare<F, Fut>(name: &'static str, about: &'static str, body: F) -> Arc<dyn AnyTool>
 where
     F: Fn(CallContext) -> Fut + Send + Sync + 'static,
@@ -73,7 +73,7 @@ where
     Arc::new(Literal { name, about, schema: Arc::new(schema), body })
 }
 
-/// A tool whose schema comes from the type of its arguments.
+/// A tool whose schema is derived from the type of its arguments.
 pub(super) fn typed<A, F, Fut>(name: &'static str, about: &'static str, body: F) -> Arc<dyn AnyTool>
 where
     A: DeserializeOwned + JsonSchema,
@@ -93,12 +93,12 @@ where
     Arc::new(Literal { name, about, schema: Arc::new(argument_schema::<A>()), body: parse_and_run })
 }
 
-/// An answer of one text.
+/// A result with one text.
 pub(super) fn text(text: impl Into<String>) -> Outcome {
     blocks([Block::text(text)])
 }
 
-/// An answer of these blocks.
+/// A result with these blocks.
 pub(super) fn blocks(blocks: impl IntoIterator<Item = Block>) -> Outcome {
     Outcome { content: blocks.into_iter().collect(), ..Outcome::default() }
 }

@@ -1,4 +1,4 @@
-//! Tools that put a server under load or in trouble: for benches and for tests of limits, deadlines and panics.
+//! Tools that stress a server, for benchmarks and for tests of limits, deadlines and panics.
 
 use super::literal::{Called, bare, text, typed};
 use docent_tool::{AnyTool, Block, CallContext, Outcome, Stop, ToolError};
@@ -79,7 +79,7 @@ async fn pieces(args: Pieces, context: CallContext) -> Called {
     Ok(text(format!("{} pieces", args.count)))
 }
 
-/// Lines of sixteen bytes that count up, so that a missing or a repeated part shows.
+/// Lines of sixteen bytes that count up, so that a missing or repeated part is visible.
 fn filler(bytes: usize) -> String {
     let lines = (0_u64..).map(|line| format!("{line:015}\n"));
     let mut text = String::with_capacity(bytes + 16);

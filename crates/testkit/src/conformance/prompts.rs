@@ -1,4 +1,4 @@
-//! Prompts with no argument, with some, with a resource, with a picture, and one that must ask first.
+//! Prompts without arguments, with arguments, with a resource, with a picture, and one that must ask first.
 
 use super::{
     IMAGE,

@@ -1,4 +1,4 @@
-//! Resources that stand still, one that changes when it is told to, and the tools that tell it.
+//! Static resources, one that changes on demand, and the tools that change it.
 
 use super::{
     IMAGE,
@@ -35,7 +35,7 @@ struct Touch {
 pub(super) fn tools(changes: &broadcast::Sender<Change>, ticks: &Ticks) -> Vec<Arc<dyn AnyTool>> {
     let (changes, ticks) = (changes.clone(), Arc::clone(ticks));
     let announce = move |change: Change| {
-        // The only error is that nobody listens.
+        // The only possible error is that there is no listener.
         changes.send(change).unwrap_or(0)
     };
     let (tools, prompts, resources) = (announce.clone(), announce.clone(), announce);

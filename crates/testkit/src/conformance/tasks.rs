@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// Longer than a server waits before it makes a task of a call.
+/// Longer than a server waits before it turns a call into a task.
 const LONG: Duration = Duration::from_secs(3);
 
 /// Arguments of `greet`.
@@ -53,12 +53,12 @@ pub(super) fn tools() -> Vec<Arc<dyn AnyTool>> {
         tasked("always", bare("protocol_error_job", "Breaks down", break_down)),
         tasked("always", typed("confirm_delete", "Asks before it goes on", confirm_delete)),
         tasked("always", bare("multi_input", "Asks two things at once", multi_input)),
-        // Not marked: the question must come before the task does.
+        // No task support declared: the question must come before the task.
         bare("test_tool_with_task", "Asks for a name, then takes long", ask_then_take_long),
     ]
 }
 
-/// A tool that says when its calls become tasks, for clients that follow tasks.
+/// A tool that declares when its calls become tasks, for clients with task support.
 struct Tasked {
     tool: Arc<dyn AnyTool>,
     when: &'static str,

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 fn tool(name: &str) -> Arc<dyn AnyTool> {
     let found = Fixture::new().tools().into_iter().find(|tool| tool.name() == name);
-    found.unwrap_or_else(|| panic!("no tool is called {name}"))
+    found.unwrap_or_else(|| panic!("no tool is named {name}"))
 }
 
 async fn call(name: &str, args: Value, context: &CallContext) -> Result<Outcome, ToolError> {
@@ -23,7 +23,7 @@ fn text_of(outcome: &Outcome) -> &str {
 fn needed(result: Result<Outcome, ToolError>) -> InputNeeded {
     match result {
         Err(ToolError::NeedsInput(needed)) => needed,
-        other => panic!("asks for nothing: {other:?}"),
+        other => panic!("expected a request for input: {other:?}"),
     }
 }
 
@@ -66,16 +66,17 @@ async fn texts_are_word_for_word() {
 }
 
 #[tokio::test]
-async fn a_call_tells_how_it_goes() {
+async fn a_call_reports_logs_and_progress() {
     let (recorder, context) = Recorder::default().context();
     call("test_tool_with_logging", json!({}), &context).await.unwrap();
     call("test_tool_with_progress", json!({}), &context).await.unwrap();
     call("pieces", json!({"count": 2}), &context).await.unwrap();
-    let told = recorder.told();
-    assert_eq!(told.log.len(), 3);
-    assert_eq!(told.log[0], (Level::Info, json!("Tool execution started")));
-    assert_eq!(told.progress.iter().map(|step| step.done).collect::<Vec<_>>(), [0.0, 50.0, 100.0]);
-    assert_eq!(told.emitted, [Block::text("piece 1"), Block::text("piece 2")]);
+    let recorded = recorder.told();
+    assert_eq!(recorded.log.len(), 3);
+    assert_eq!(recorded.log[0], (Level::Info, json!("Tool execution started")));
+    let steps: Vec<_> = recorded.progress.iter().map(|step| step.done).collect();
+    assert_eq!(steps, [0.0, 50.0, 100.0]);
+    assert_eq!(recorded.emitted, [Block::text("piece 1"), Block::text("piece 2")]);
 }
 
 #[tokio::test]
@@ -106,7 +107,7 @@ async fn several_questions_are_asked_at_once() {
 }
 
 #[tokio::test]
-async fn rounds_go_on_from_their_state() {
+async fn rounds_continue_from_their_state() {
     let tool = "test_input_required_result_multi_round";
     let answer = json!({"action": "accept", "content": {"name": "Alice", "color": "Blue"}});
     let (_, context) = Recorder::default().context();
@@ -135,7 +136,7 @@ async fn a_cancelled_call_stops() {
 }
 
 #[tokio::test]
-async fn a_touch_changes_the_resource_and_says_so() {
+async fn a_touch_changes_the_resource_and_notifies() {
     let fixture = Fixture::new();
     let mut changes = fixture.changes().unwrap();
     let touch = fixture.tools().into_iter().find(|tool| tool.name() == "touch_resource").unwrap();
@@ -147,7 +148,7 @@ async fn a_touch_changes_the_resource_and_says_so() {
 }
 
 #[tokio::test]
-async fn every_listed_resource_and_prompt_is_there() {
+async fn every_listed_resource_and_prompt_exists() {
     let fixture = Fixture::new();
     for resource in fixture.resources().await {
         assert!(fixture.read(&resource.uri, &nobody()).await.is_some(), "{}", resource.uri);

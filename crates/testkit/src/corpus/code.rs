@@ -1,20 +1,20 @@
-//! A package without its documentation, and the questions that were in it.
+//! A package without its documentation, and the questions made from that documentation.
 
 use super::{Answer, CorpusError, Judged, Question, Result, docstring, tree};
 use docent_index::{Digest, Genre, Source, Unit};
 use docent_suites::{Documentation, code_units, documentation};
 use std::{collections::HashMap, fs, io, path::Path};
 
-/// What is asked for; constants and modules are only found beside them.
+/// The kinds of definitions asked for; constants and modules are only distractors.
 const ASKED_FOR: [&str; 8] =
     ["function", "method", "class", "struct", "trait", "interface", "enum", "type"];
-/// A question has at most this many characters,
+/// The maximum length of a question, in characters.
 const LONGEST: usize = 900;
-/// and at least this many words.
+/// The minimum length of a question, in words.
 const FEWEST_WORDS: usize = 4;
 
-/// The definitions of a package, and for each of them the first paragraph that was said of it. The package is called
-/// after its folder.
+/// The definitions of a package, and the first paragraph of each one's documentation as a question. The package is
+/// named after its folder.
 pub fn code(folder: &Path, language: &str) -> Result<Judged> {
     let paths = tree::sources(language, tree::files(folder)?);
     let paths = paths.ok_or_else(|| CorpusError::Language(language.to_owned()))?;
@@ -24,7 +24,7 @@ pub fn code(folder: &Path, language: &str) -> Result<Judged> {
         let file = folder.join(&path);
         let text = match fs::read_to_string(&file) {
             Ok(text) => text.replace("\r\n", "\n"),
-            // Not everything with such an ending is text.
+            // Not everything with such an extension is text.
             Err(error) if error.kind() == io::ErrorKind::InvalidData => continue,
             Err(source) => return Err(CorpusError::Unreadable { path: file, source }),
         };
@@ -42,12 +42,12 @@ pub fn code(folder: &Path, language: &str) -> Result<Judged> {
     Ok(Judged { name, language: language.to_owned(), sources, questions: worth_asking(questions) })
 }
 
-/// What was said of a definition, and how it is found again.
+/// The documentation of a definition, and how to find the definition again.
 #[derive(Debug)]
 struct Asked {
     text: String,
     line: u32,
-    /// Known for what stands above its definition.
+    /// The tags of the lines above a definition.
     id: Option<String>,
 }
 
@@ -64,7 +64,7 @@ impl Asked {
     }
 }
 
-/// A text without its documentation, every line where it was, and what the documentation said.
+/// Returns a text without its documentation, with the same line numbers, and the removed documentation.
 fn bare(path: &str, text: &str) -> (String, Vec<Asked>) {
     let documentation = documentation(path, text);
     if Path::new(path).extension().is_some_and(|ending| ending == "py") {
@@ -85,7 +85,7 @@ fn bare(path: &str, text: &str) -> (String, Vec<Asked>) {
     (without(text, &documentation), asked.collect())
 }
 
-/// Only the line breaks of each piece stay.
+/// Removes pieces of a text but keeps their line breaks.
 fn without(text: &str, documentation: &[Documentation]) -> String {
     let mut bare = String::with_capacity(text.len());
     let mut at = 0;
@@ -101,7 +101,7 @@ fn without(text: &str, documentation: &[Documentation]) -> String {
     bare
 }
 
-/// `pass` stands where each docstring began, since a body can't be empty.
+/// Replaces each docstring with `pass`, because a body can't be empty.
 fn without_docstrings(
     text: &str,
     documentation: &[(Documentation, String)],
@@ -117,7 +117,7 @@ fn without_docstrings(
         bare.push_str("pass");
         bare.extend(piece.chars().filter(|c| *c == '\n'));
         at = one.range.end;
-        // What stands on the line of its definition is too short to be a question.
+        // A docstring on the line of its definition is too short to be a question.
         if one.inside > 0 && one.inside != line {
             let paragraph = said.trim().split("\n\n").next().unwrap_or_default();
             asked.push(Asked { text: joined(paragraph), line: one.inside, id: None });
@@ -137,7 +137,7 @@ fn joined(text: &str) -> String {
     line.chars().take(LONGEST).collect()
 }
 
-/// Without those that would fit several definitions, and those that say nothing.
+/// Filters out questions that fit several definitions and those without content.
 fn worth_asking(questions: Vec<Question>) -> Vec<Question> {
     let mut times: HashMap<String, usize> = HashMap::new();
     for question in &questions {
@@ -153,7 +153,7 @@ fn worth_asking(questions: Vec<Question>) -> Vec<Question> {
 mod tests {
     use super::*;
 
-    /// The package of one file, and its questions as `text -> id`.
+    /// A package of one file, and its questions as `text -> id`.
     fn judged(language: &str, path: &str, text: &str) -> (Judged, Vec<String>) {
         let project = crate::project().file(&format!("shop/{path}"), text).build().unwrap();
         let judged = code(&project.root().join("shop"), language).unwrap();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_read_is_an_error() {
+    fn an_unsupported_language_is_an_error() {
         let project = crate::project().file("a.cob", "").build().unwrap();
         assert!(matches!(code(project.root(), "cobol"), Err(CorpusError::Language(_))));
         let gone = code(&project.root().join("none"), "rust");

@@ -1,6 +1,6 @@
-//! Python's string literals, as far as docstrings need them.
+//! Python string literals, as far as docstrings need them.
 
-/// The value of one literal or of several in a row; `None` for bytes, for f-strings and for what is no literal.
+/// The value of one literal or several adjacent ones; `None` for bytes, f-strings and anything else.
 pub(super) fn value(source: &str) -> Option<String> {
     let mut value = String::new();
     let mut rest = source;
@@ -26,7 +26,7 @@ pub(super) fn value(source: &str) -> Option<String> {
     Some(value)
 }
 
-/// Where the quotation ends. A backslash takes the next character along, in raw strings too.
+/// Where the quotation ends. A backslash skips the next character, in raw strings too.
 fn closing(inner: &str, quote: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in inner.char_indices() {
@@ -73,7 +73,7 @@ fn unescape(content: &str, value: &mut String) {
                 value.push(c);
                 after.get(length..).unwrap_or_default()
             }
-            // What is no escape stands for itself.
+            // An unknown escape is kept as it is.
             (None, None) => {
                 value.push('\\');
                 after

@@ -1,5 +1,5 @@
-//! `PostgreSQL`'s manual, judged by its printed index: each term is a question, and the pages that the authors filed it
-//! under are the answers.
+//! `PostgreSQL`'s manual, judged by its printed index: each term is a question, and the pages that the index lists for
+//! it are the answers.
 
 use super::{Answer, CorpusError, Judged, Question, Result};
 use docent_index::{Digest, Genre, Source};
@@ -11,13 +11,13 @@ use std::{
 };
 
 const INDEX: &str = "bookindex.html";
-/// Pages that lead to the others, and say nothing themselves.
+/// Pages that only link to others.
 const LEFT_OUT: [&str; 4] = [INDEX, "index.html", "biblio.html", "legalnotice.html"];
 const COLLECTION: &str = "postgresql";
-/// A term on more pages than this is about none of them.
+/// A term with more pages than this is too general to be a question.
 const MOST_PAGES: usize = 5;
 
-/// The manual in a folder of HTML pages.
+/// Reads the manual from a folder of HTML pages.
 pub fn manual(folder: &Path) -> Result<Judged> {
     let unreadable = |source| CorpusError::Unreadable { path: folder.to_owned(), source };
     let mut there = BTreeSet::new();
@@ -46,7 +46,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|source| CorpusError::Unreadable { path: path.to_owned(), source })
 }
 
-/// Terms, and sub-terms after the term that they belong to, in order.
+/// Terms in order, each followed by its sub-terms.
 fn questions(index: &str, there: &BTreeSet<String>) -> Vec<Question> {
     let mut pages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut top = String::new();
@@ -73,7 +73,7 @@ fn questions(index: &str, there: &BTreeSet<String>) -> Vec<Question> {
     pages.into_iter().filter(is_fit).map(ask).collect()
 }
 
-/// One line of the index.
+/// One entry of the printed index.
 struct Entry {
     depth: usize,
     term: String,
@@ -144,7 +144,7 @@ fn without_tags(text: &str) -> String {
     kept + rest
 }
 
-/// The few references that the manual is written with.
+/// Replaces the few character references used in the manual.
 fn unescape(text: &str) -> String {
     let named = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&nbsp;", " "), ("&#160;", " ")];
     let text = named.iter().fold(text.to_owned(), |text, (name, is)| text.replace(name, is));

@@ -1,8 +1,8 @@
-//! Judged collections: units to search in, and questions whose answers are known.
+//! Judged collections: units to search, and questions with known answers.
 //!
-//! [`code()`] takes the documentation out of a package and asks for each definition by what was said of it. [`manual()`]
-//! asks for the pages of `PostgreSQL`'s manual by the terms of its printed index. Everything is in memory, and in the same
-//! order on every machine. Knows nothing of how a search is done.
+//! [`code()`] removes the documentation from a package and asks for each definition by its documentation. [`manual()`]
+//! asks for the pages of `PostgreSQL`'s manual by the terms of its printed index. Everything is in memory, and in the
+//! same order on every machine. This module must not know how a search is done.
 
 mod code;
 mod docstring;
@@ -21,65 +21,65 @@ use std::{io, path::PathBuf};
 /// A collection with questions about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
-    /// What the collection is called: the package, or the manual.
+    /// The name of the package or manual.
     pub name: String,
-    /// The language that it is written in.
+    /// Its language.
     pub language: String,
-    /// What is searched.
+    /// The sources to search.
     pub sources: Vec<Source>,
-    /// What is asked.
+    /// The questions.
     pub questions: Vec<Question>,
 }
 
-/// A question with everything that answers it.
+/// A question with all its answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// As somebody would ask.
+    /// The question as a user would ask it.
     pub text: String,
-    /// Any of these is right.
+    /// The answers, each of them correct.
     pub answers: Vec<Answer>,
 }
 
-/// What answers a question.
+/// An answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The path of a source.
     pub path: String,
-    /// The id of a unit in it; `None` where any unit of that source will do.
+    /// The id of a unit in it; `None` if any unit of that source is correct.
     pub unit: Option<String>,
 }
 
-/// Why there is no collection.
+/// Why a collection can't be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CorpusError {
     /// A file or folder can't be read.
-    #[error("{path} can't be read")]
+    #[error("cannot read {path}")]
     Unreadable {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A file of questions is not written as one.
-    #[error("{path} is no file of questions")]
+    /// A file is not a valid file of questions.
+    #[error("{path} is not a valid file of questions")]
     Questions {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
-    /// No package is made of that.
-    #[error("{0} is no language that packages are read in")]
+    /// The language is not supported.
+    #[error("unsupported language {0}")]
     Language(String),
 }
 
-/// What making a collection gives.
+/// The result of creating a collection.
 pub type Result<T, E = CorpusError> = std::result::Result<T, E>;
 
-/// Questions to learn from, and questions to report on. A question goes by its own text to one side or the other,
-/// whatever else is asked, so that no change of a collection moves one over.
+/// Splits questions into training and report halves. The half depends only on the question's text, so that changes of
+/// a collection don't move questions.
 pub fn split(questions: Vec<Question>, seed: u64) -> (Vec<Question>, Vec<Question>) {
     let learns = |question: &Question| {
         let hash = Sha256::new().chain_update(seed.to_le_bytes()).chain_update(&question.text);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_are_told_by_the_text_alone() {
+    fn halves_depend_only_on_the_text() {
         let all: Vec<Question> = (0..1000).map(question).collect();
         let (learning, reporting) = split(all.clone(), 7);
         assert_eq!(learning.len() + reporting.len(), 1000);

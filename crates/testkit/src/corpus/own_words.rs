@@ -1,4 +1,4 @@
-//! Questions as people ask them, with the pages that answer, out of a file that was written by hand.
+//! Reads a file of hand-written questions with the pages that answer them.
 
 use super::{Answer, CorpusError, Question, Result};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ struct Written {
     pages: Vec<String>,
 }
 
-/// The questions of a file that have an answer.
+/// Reads the questions that have an answer.
 pub fn own_words(file: &Path) -> Result<Vec<Question>> {
     let path = || file.to_owned();
     let text = fs::read_to_string(file)

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-/// Folders in which nothing is looked for: what tests, shows, describes or translates the package.
+/// Folders that are skipped: tests, examples, documentation and translations.
 const LEFT_OUT: [&str; 10] = [
     "tests",
     "test",
@@ -21,11 +21,11 @@ const LEFT_OUT: [&str; 10] = [
     "fixtures",
 ];
 
-/// Endings of scripts, those that people write before those that are made from them.
+/// File extensions of scripts, source forms before generated ones.
 const SCRIPTS: [&str; 11] =
     ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs", "d.ts", "d.mts", "d.cts"];
 
-/// Every file below a folder but for those left out, with `/` between the parts, in order.
+/// Lists the files below a folder, except excluded ones, with `/` as separator, sorted.
 pub(super) fn files(folder: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
     walk(folder, "", &mut found)?;
@@ -49,7 +49,7 @@ fn walk(folder: &Path, prefix: &str, found: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// The files that a package of this language was written as; `None` for a language that packages are not read in.
+/// The source files of a package in this language; `None` for an unsupported language.
 pub(super) fn sources(language: &str, files: Vec<String>) -> Option<Vec<String>> {
     let ending = match language {
         "python" => ".py",
@@ -63,8 +63,8 @@ pub(super) fn sources(language: &str, files: Vec<String>) -> Option<Vec<String>>
     Some(files.into_iter().filter(is_source).collect())
 }
 
-/// A package of scripts holds most files several times: as they were written, compiled for each module system, bundled,
-/// and as declarations. The first form that is there counts.
+/// A script package contains most files several times: as written, compiled for each module system, bundled, and as
+/// declarations. The first form that exists is used.
 fn scripts(files: Vec<String>) -> Vec<String> {
     let small: BTreeSet<String> =
         files.iter().filter_map(|path| path.strip_suffix(".min.js")).map(str::to_owned).collect();
@@ -73,7 +73,7 @@ fn scripts(files: Vec<String>) -> Vec<String> {
     let mut kept: Vec<(String, usize, String)> = Vec::new();
     for path in files {
         let Some((stem, rank)) = script(&path) else { continue };
-        // What is minified beside it is a bundle of what lies elsewhere.
+        // A file with a minified copy is a bundle of other files.
         if !is_test(&path) && stem.strip_suffix(".min").is_none() && !small.contains(stem) {
             kept.push((stem.to_owned(), rank, path));
         }
@@ -88,7 +88,7 @@ fn scripts(files: Vec<String>) -> Vec<String> {
         kept.iter().filter(|(_, rank, _)| !declares(*rank)).map(|(stem, ..)| last(stem)).collect();
     let mut best: BTreeMap<String, (usize, String)> = BTreeMap::new();
     for (stem, rank, path) in kept {
-        // Declarations may lie in a folder of their own.
+        // Declarations may be in a folder of their own.
         if declares(rank) && coded.contains(&last(&stem)) {
             continue;
         }
@@ -102,7 +102,7 @@ fn scripts(files: Vec<String>) -> Vec<String> {
     paths
 }
 
-/// A path without its ending, and which of the endings that is.
+/// Splits a path into its stem and the index of its extension.
 fn script(path: &str) -> Option<(&str, usize)> {
     // `a.d.ts` ends in `ts` too.
     SCRIPTS.iter().enumerate().rev().find_map(|(rank, ending)| {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_tests_and_documents_are_left_out() {
+    fn folders_of_tests_and_documents_are_skipped() {
         let project = crate::project()
             .file("test/lib.rs", "")
             .file("src/test/a.rs", "")

@@ -1,6 +1,6 @@
-//! How fast the index is and how much it takes, beside tantivy alone and usearch alone.
+//! Measures the speed and size of the index, compared with tantivy alone and usearch alone.
 //!
-//! Each size is written and asked in processes of its own, so that memory is counted from nothing.
+//! Each size is written and queried in separate processes, so that memory is counted from zero.
 
 use crate::corpus::{Judged, Question};
 use docent_index::{
@@ -15,39 +15,39 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Questions that are timed.
+/// The number of timed questions.
 const QUESTIONS: usize = 200;
-/// Changes of one file that are timed.
+/// The number of timed changes of one file.
 const EDITS: usize = 20;
 
-/// What is measured of one size.
+/// The measurements of one size.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Figures {
-    /// Units a second, embedded and stored.
+    /// Units embedded and stored per second.
     pub rate: f64,
     /// Milliseconds to open and count.
     pub open: f64,
     /// Milliseconds of the first question, which checks every file.
     pub first: f64,
-    /// Milliseconds of half of the questions at most.
+    /// p50 of the questions, in milliseconds.
     pub median: f64,
-    /// And of 95 in 100.
+    /// p95 of the questions, in milliseconds.
     pub slow: f64,
-    /// Bytes of memory of its own that a unit takes after all questions, beyond what an empty store takes.
+    /// Bytes of private memory per unit after all questions, beyond that of an empty store.
     pub own: f64,
-    /// Bytes of files that are in memory for a unit then; the system drops them when it needs the room.
+    /// Bytes of file-backed memory per unit then; the system drops them when it needs the space.
     pub mapped: f64,
-    /// Bytes on the disk that a unit takes.
+    /// Bytes on disk per unit.
     pub disk: f64,
-    /// Bytes of text in a unit.
+    /// Bytes of text per unit.
     pub text: f64,
-    /// Milliseconds from handing over a changed file to finding what is new in it.
+    /// Milliseconds from writing a changed file to finding its new content.
     pub edit: f64,
-    /// The share of the exact ten nearest that are found, where that is not all.
+    /// The recall of the exact ten nearest, if not complete.
     pub recall: Option<f64>,
 }
 
-/// As many units as are asked for: the real ones, and then the same again under other folders.
+/// Creates this many units: the real ones, then copies of them under other folders.
 pub fn sources(judged: &[Judged], units: usize) -> Vec<Source> {
     let mut left = units;
     let mut all = Vec::new();
@@ -66,7 +66,7 @@ pub fn sources(judged: &[Judged], units: usize) -> Vec<Source> {
     all
 }
 
-/// Questions out of every collection.
+/// Picks questions from every collection.
 pub fn questions(judged: &[Judged]) -> Vec<String> {
     let all: Vec<&Question> = judged.iter().flat_map(|judged| &judged.questions).collect();
     let step = (all.len() / QUESTIONS).max(1);
@@ -77,19 +77,19 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
 }
 
-/// The middle one and the one at 95 of 100.
+/// The p50 and the p95.
 fn spread(mut times: Vec<f64>) -> (f64, f64) {
     times.sort_by(f64::total_cmp);
     let at = |percent: usize| times.get(times.len() * percent / 100).copied().unwrap_or_default();
     (at(50), at(95))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+#[expect(clippy::cast_precision_loss, reason = "a displayed figure")]
 fn per_unit(bytes: u64, units: usize) -> f64 {
     bytes as f64 / units.max(1) as f64
 }
 
-/// Bytes of a folder's files.
+/// The total size of a folder's files.
 pub fn disk(folder: &Path) -> io::Result<u64> {
     let mut sum = 0;
     for entry in fs::read_dir(folder)? {
@@ -100,7 +100,7 @@ pub fn disk(folder: &Path) -> io::Result<u64> {
     Ok(sum)
 }
 
-/// What this process holds in memory now: of its own, or of files.
+/// The current memory of this process: private or file-backed.
 fn memory(field: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(field));
@@ -133,7 +133,7 @@ pub fn write(folder: &Path, sources: Vec<Source>) -> Result<Figures, StoreError>
     })
 }
 
-/// Asks a store that another process wrote.
+/// Queries a store that another process wrote.
 pub fn ask(folder: &Path, questions: &[String]) -> Result<Figures, StoreError> {
     let table = Table::built_in();
     let start = Instant::now();
@@ -163,7 +163,7 @@ pub fn ask(folder: &Path, questions: &[String]) -> Result<Figures, StoreError> {
     })
 }
 
-/// Changes one file of ten units and waits until the change is found.
+/// Changes one file of ten units and searches for the change.
 fn edit(store: &Embedded, n: usize) -> Result<f64, StoreError> {
     let view = store.view()?;
     let (_, candidates) = docent_index::rank::candidates(
@@ -246,7 +246,7 @@ pub fn tantivy_alone(
     Ok(Figures { rate, open, median, slow, disk, ..Figures::default() })
 }
 
-/// usearch with our vectors, one byte a dimension.
+/// usearch with our vectors, one byte per dimension.
 pub fn usearch_alone(sources: &[Source], questions: &[String]) -> Result<Figures, Failed> {
     use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
     let table = Table::built_in();
@@ -285,7 +285,7 @@ pub fn usearch_alone(sources: &[Source], questions: &[String]) -> Result<Figures
     Ok(Figures { rate, median, slow, recall, ..Figures::default() })
 }
 
-/// What usearch said.
+/// An error of usearch.
 #[derive(Debug, thiserror::Error)]
 #[error("usearch failed: {0}")]
 pub struct Failed(String);

@@ -1,26 +1,26 @@
-//! Learns what each feature counts, so that what answers comes first; and the curve from score to similarity.
+//! Trains the weights of the ranking features, and the calibration curve from score to similarity.
 
 use super::runs::Run;
 use docent_index::rank::{COUNT, Calibration, Features, NAMES, Weights};
 use std::collections::{HashMap, HashSet};
 
-/// Passes over all questions.
+/// Training passes over all questions.
 const STEPS: usize = 250;
-/// How far a step goes at first.
+/// The initial learning rate.
 const RATE: f64 = 0.15;
-/// Features that may count against a candidate. All others are evidence, which never does: two that say nearly the same
-/// would otherwise be played off against each other, which fits the questions at hand and no others.
+/// Features whose weight may be negative. All others are evidence and must not be: of two similar features, one would
+/// otherwise be subtracted from the other, which overfits the training questions.
 const EITHER_WAY: &[&str] =
     &["length", "is_type", "is_function", "is_hidden", "source_others", "source_sum"];
-/// What the judged questions can't teach, because they have neither the name nor the doc comment of what they ask for.
+/// Weights that can't be trained on the judged questions, which contain neither names nor doc comments.
 const GIVEN: &[(&str, f64)] =
     &[("name_asked_for", 3.0), ("in_doc", 1.0), ("in_name", 0.5), ("exact_nearness", 3.0)];
-/// What decides before any score, and is no part of it.
+/// The feature that is sorted on before the score, and is not part of the score.
 const BEFORE: &str = "exact_names";
-/// How much large weights are held back.
+/// The strength of the penalty on large weights.
 const RESTRAINT: f64 = 1e-4;
 
-/// Weights under which the right candidates of these questions come first, as often as may be.
+/// Trains weights that rank the right candidates of these questions first as often as possible.
 pub fn weights(runs: &[Run]) -> [f64; COUNT] {
     let runs: Vec<&Run> = runs.iter().filter(|run| run.right.contains(&true)).collect();
     let mut weights = [0.0; COUNT];
@@ -45,7 +45,7 @@ pub fn weights(runs: &[Run]) -> [f64; COUNT] {
     weights
 }
 
-/// The least that a feature may count.
+/// The minimum weight of a feature.
 fn least(name: &str) -> f64 {
     let given = GIVEN.iter().find(|(given, _)| *given == name).map(|(_, least)| *least);
     let free = EITHER_WAY.contains(&name);
@@ -61,7 +61,7 @@ fn score(weights: &[f64; COUNT], features: &Features) -> f64 {
     weights.iter().zip(features.0).map(|(weight, value)| weight * f64::from(value)).sum()
 }
 
-/// The slope of the mean surprise at the right group, where each group is as good as its best candidate.
+/// The gradient of the mean surprise at the right group; a group's score is that of its best candidate.
 fn gradient(runs: &[&Run], weights: &[f64; COUNT]) -> [f64; COUNT] {
     let mut sum = [0.0; COUNT];
     for run in runs {
@@ -94,27 +94,27 @@ fn gradient(runs: &[&Run], weights: &[f64; COUNT]) -> [f64; COUNT] {
     sum.map(|sum| sum / count)
 }
 
-/// One hit as the curve sees it.
+/// One hit as a sample for the curve.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     inputs: [f64; INPUTS],
     right: bool,
-    /// Whether its question has an answer at all.
+    /// Whether its question has an answer.
     answerable: bool,
-    /// Which question.
+    /// The number of the question.
     run: usize,
 }
 
-/// What the curve is made of: where it starts, the score, and the best score of the question. The mean of all scores
-/// would tell more, but means something else where there are few units.
+/// Inputs of the curve: a constant, the score, and the question's best score. The mean of all scores would be more
+/// informative, but means something else if there are few units.
 const INPUTS: usize = 3;
-/// Steps towards the curve.
+/// Training steps of the curve.
 const CURVE_STEPS: usize = 1_500;
-/// How many questions without an answer may get a hit, out of a hundred.
+/// The maximum percentage of questions without an answer that may get a hit.
 const FOOLED_PERCENT: usize = 10;
 
-/// The curve from score to similarity. `bad` are questions that nothing answers. 0.7 becomes the point where most of
-/// what is right passes and as little else as may be, `recall` saying what that weighs; but at most one in ten of the bad questions gets a hit there.
+/// Trains the curve from score to similarity. `bad` are questions without an answer. A similarity of 0.7 becomes the
+/// best balance of precision and recall, weighted by `recall`, at which at most one in ten bad questions gets a hit.
 pub fn calibration(good: &[Run], bad: &[Run], weights: &[f64; COUNT], recall: f64) -> Calibration {
     let none = Calibration { bias: 0.0, score: 1.0, best: 0.0 };
     let plain = as_weights(weights, none);
@@ -139,7 +139,7 @@ fn logit(one: &Seen, curve: &[f64; INPUTS]) -> f64 {
     one.inputs.iter().zip(curve).map(|(input, factor)| input * factor).sum()
 }
 
-/// Inputs are of different sizes, so each is scaled to the same before the descent, and back after it.
+/// Fits a logistic function; inputs have different magnitudes, so they are scaled before the descent and back after it.
 fn logistic(seen: &[Seen]) -> [f64; INPUTS] {
     #[expect(clippy::cast_precision_loss, reason = "there are thousands at most")]
     let count = seen.len().max(1) as f64;
@@ -174,7 +174,7 @@ fn logistic(seen: &[Seen]) -> [f64; INPUTS] {
     plain
 }
 
-/// The ten best of a question.
+/// The ten best hits of a question.
 fn first_ten(n: usize, run: &Run, answerable: bool, weights: &Weights) -> Vec<Seen> {
     let scores: Vec<f32> = run.features.iter().map(|one| weights.score(one)).collect();
     let best = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -191,7 +191,7 @@ fn first_ten(n: usize, run: &Run, answerable: bool, weights: &Weights) -> Vec<Se
     seen
 }
 
-/// Where to cut a falling list so that precision and recall, which counts so many times as much, are highest together.
+/// The cut of a descending list with the best weighted balance of precision and recall.
 #[expect(clippy::cast_precision_loss, reason = "there are thousands at most")]
 fn best_cut(falling: &[(f64, &Seen)], recall: f64) -> f64 {
     let all = falling.iter().filter(|(_, one)| one.right).count() as f64;
@@ -207,7 +207,7 @@ fn best_cut(falling: &[(f64, &Seen)], recall: f64) -> f64 {
     cut
 }
 
-/// Where to cut it so that few questions without an answer get a hit.
+/// The cut at which few questions without an answer get a hit.
 fn fooled_cut(falling: &[(f64, &Seen)], bad: usize) -> f64 {
     let mut fooled = HashSet::new();
     for (logit, one) in falling.iter().filter(|(_, one)| !one.answerable) {
@@ -219,7 +219,7 @@ fn fooled_cut(falling: &[(f64, &Seen)], bad: usize) -> f64 {
     f64::NEG_INFINITY
 }
 
-/// Weights as they are kept.
+/// Converts weights to their stored form.
 pub fn as_weights(weights: &[f64; COUNT], calibration: Calibration) -> Weights {
     #[expect(clippy::cast_possible_truncation, reason = "weights are kept in single precision")]
     let features = weights.map(|weight| (weight * 1e4).round() as f32 / 1e4);
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_tells_right_from_wrong_gets_the_weight() {
+    fn informative_features_get_weight() {
         let run = |n: u16| {
             let features = |meaning: f32, noise: f32| {
                 let mut all = [0.0; COUNT];

@@ -1,4 +1,4 @@
-//! How well questions are answered, by words alone, by meaning alone, and by both.
+//! Measures how well questions are answered by words alone, by meaning alone, and by both.
 
 use super::{
     numbers::{chance, interval, mean},
@@ -10,19 +10,19 @@ use docent_index::{
 };
 use std::fmt::Write as _;
 
-/// A way to rank.
+/// A ranking method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// BM25 over weighted fields.
     Words,
-    /// The cosine.
+    /// Cosine similarity.
     Meaning,
-    /// Everything, as it was learned.
+    /// All features with the trained weights.
     Both,
 }
 
 impl Way {
-    /// Each of them.
+    /// All methods.
     pub const ALL: [Self; 3] = [Self::Words, Self::Meaning, Self::Both];
 
     fn name(self) -> &'static str {
@@ -42,22 +42,22 @@ impl Way {
     }
 }
 
-/// What each question scored.
+/// The scores of each question.
 #[derive(Debug, Clone, Default)]
 pub struct Figures {
-    /// The discounted gain of the first ten.
+    /// NDCG@10.
     pub gain: Vec<f64>,
-    /// One over the rank of the first right one, if it is among ten.
+    /// MRR@10.
     pub reciprocal: Vec<f64>,
-    /// Whether the first is right.
+    /// Recall@1.
     pub first: Vec<f64>,
-    /// Whether one of five is.
+    /// Recall@5.
     pub five: Vec<f64>,
-    /// Whether one of ten is.
+    /// Recall@10.
     pub ten: Vec<f64>,
 }
 
-/// Ranks in one way and counts.
+/// Ranks with one method and computes the scores.
 pub fn figures(runs: &[Run], weights: &Weights, way: Way) -> Figures {
     let mut figures = Figures::default();
     for run in runs {
@@ -88,7 +88,7 @@ fn gain(ranked: &[bool], answers: usize) -> f64 {
     got / best.max(f64::MIN_POSITIVE)
 }
 
-/// A table of the ways, side by side.
+/// Formats a table that compares the methods.
 pub fn table(runs: &[Run], genre: Genre, weights: &Weights) -> String {
     let words = figures(runs, weights, Way::Words);
     let code = genre == Genre::Code;
@@ -116,23 +116,23 @@ pub fn table(runs: &[Run], genre: Genre, weights: &Weights) -> String {
             mean(&figures.five),
             mean(&figures.ten),
         )
-        .expect("a string takes everything");
+        .expect("writing to a string");
     }
     text
 }
 
-/// What a threshold lets through.
+/// The results above a threshold.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Passing {
-    /// Questions that have an answer, and how many get it.
+    /// Questions with an answer, and how many get it.
     pub answered: (usize, usize),
-    /// Hits that pass, and how many are right.
+    /// Hits above the threshold, and how many are right.
     pub hits: (usize, usize),
-    /// Questions that have none, and how many get hits all the same.
+    /// Questions without an answer, and how many get hits anyway.
     pub fooled: (usize, usize),
 }
 
-/// Counts what passes a threshold among the first ten, for questions that have an answer and for such that have none.
+/// Counts the results above a threshold among the first ten, for questions with and without an answer.
 pub fn passing(good: &[Run], bad: &[Run], weights: &Weights, threshold: f32) -> Passing {
     let mut passing = Passing::default();
     let similar = |run: &Run| -> Vec<(f32, bool)> {

@@ -1,4 +1,4 @@
-//! Measures and teaches the index: how well it finds, what its features should count, and how fast it is.
+//! Evaluates, trains and benchmarks the index.
 
 pub mod bench;
 pub mod learn;

@@ -1,16 +1,16 @@
-//! Figures with how sure they are.
+//! Statistics: means, confidence intervals and significance.
 
-/// Numbers that look random and are the same in every run.
+/// A pseudorandom generator that is the same in every run.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Starts from a seed.
+    /// Creates a generator with a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed ^ 0x9e37_79b9_7f4a_7c15)
     }
 
-    /// The next number below an end.
+    /// Returns the next number below a bound.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -19,7 +19,7 @@ impl Dice {
     }
 }
 
-/// How often samples are drawn again.
+/// The number of bootstrap samples.
 const DRAWS: usize = 1_000;
 
 /// The mean of some numbers.
@@ -28,7 +28,7 @@ pub fn mean(numbers: &[f64]) -> f64 {
     numbers.iter().sum::<f64>() / numbers.len().max(1) as f64
 }
 
-/// Where the mean lies with 95 of 100 samples drawn again from these.
+/// The 95 % bootstrap confidence interval of the mean.
 pub fn interval(numbers: &[f64]) -> (f64, f64) {
     let mut dice = Dice::new(7);
     let mut means: Vec<f64> = (0..DRAWS)
@@ -42,7 +42,7 @@ pub fn interval(numbers: &[f64]) -> (f64, f64) {
     (means[DRAWS * 25 / 1_000], means[DRAWS * 975 / 1_000])
 }
 
-/// How often chance alone would tell the two apart as much: each question's two figures are swapped or not.
+/// The p-value of a paired permutation test: each question's two figures are swapped or not.
 #[expect(clippy::cast_precision_loss, reason = "a share of a thousand")]
 pub fn chance(a: &[f64], b: &[f64]) -> f64 {
     let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| a - b).collect();
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chance_tells_a_difference_from_none() {
+    fn the_p_value_separates_a_difference_from_none() {
         let mut dice = Dice::new(1);
         let a: Vec<f64> =
             (0..400).map(|_| f64::from(u32::try_from(dice.below(100)).unwrap())).collect();

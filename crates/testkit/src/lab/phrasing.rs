@@ -1,8 +1,8 @@
-//! Questions as people ask them: in a sentence, and with a slip of the finger.
+//! Questions as people type them: in a sentence, and with a typo.
 
 use crate::corpus::Question;
 
-/// How questions are put.
+/// How questions are phrased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phrasing {
     /// In a sentence.
@@ -11,7 +11,7 @@ pub enum Phrasing {
     Misspelt,
 }
 
-/// Sentences that ask for something.
+/// Sentence patterns, before and after the term.
 const SENTENCES: &[(&str, &str)] = &[
     ("How do I use ", "?"),
     ("What is ", "?"),
@@ -25,10 +25,10 @@ const SENTENCES: &[(&str, &str)] = &[
     ("What's the best way to use ", "?"),
 ];
 
-/// A shorter word is not misspelt.
+/// Shorter words get no typo.
 const SHORTEST: usize = 5;
 
-/// Puts every question another way; each time the same way.
+/// Rephrases every question, deterministically.
 pub fn put(questions: &mut [Question], phrasing: Phrasing) {
     for (n, question) in questions.iter_mut().enumerate() {
         question.text = match phrasing {

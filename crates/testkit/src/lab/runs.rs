@@ -1,4 +1,4 @@
-//! Questions with everything that ranking knows of their candidates, so that they can be ranked again in any way.
+//! Questions with the features of their candidates, so that they can be ranked again with any method.
 
 use crate::corpus::{Answer, Judged, Question};
 use docent_index::{
@@ -14,15 +14,15 @@ use std::{
 /// One question and its candidates.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// As it was asked.
+    /// The question's text.
     pub text: String,
-    /// What ranking knows of each candidate.
+    /// The features of each candidate.
     pub features: Vec<Features>,
-    /// Candidates of the same number count once: the units of a page, where pages are asked for.
+    /// The group of each candidate. A group counts once: the units of a page, if pages are asked for.
     pub groups: Vec<u32>,
-    /// Which of them answer.
+    /// Which candidates are answers.
     pub right: Vec<bool>,
-    /// How many groups answer, found or not.
+    /// The number of groups that are answers, found or not.
     pub answers: usize,
 }
 
@@ -34,7 +34,7 @@ pub struct Filled {
 }
 
 impl Filled {
-    /// Puts a collection into a store.
+    /// Stores a collection.
     pub fn new(judged: &Judged) -> Result<Self, StoreError> {
         let folder = tempfile::tempdir()
             .map_err(|source| StoreError::File { path: std::env::temp_dir(), source })?;
@@ -88,7 +88,7 @@ fn answers(answer: &Answer, path: &str, id: &str) -> bool {
 }
 
 impl Run {
-    /// The groups in the order of what comes first and then of a score, best first, and whether each answers.
+    /// Ranks the groups by the primary feature and then by score, best first; returns whether each is an answer.
     pub fn ranked(&self, order: impl Fn(&Features) -> (f32, f32)) -> Vec<bool> {
         let mut best: HashMap<u32, ((f32, f32), usize)> = HashMap::new();
         for (at, features) in self.features.iter().enumerate() {

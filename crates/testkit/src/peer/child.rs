@@ -1,4 +1,4 @@
-//! A real process that is talked to through its pipes, one line a message.
+//! A client of a child process over its pipes, one message per line.
 
 use super::{INBOX, Inbox, Peer, PeerError, Wire, deliver};
 use docent_tool::Running;
@@ -11,7 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-/// A server in a process of its own, killed when this is dropped.
+/// A client of a server process, which is killed when this is dropped.
 pub type Child = Peer<Pipes>;
 
 /// The pipes of a process.
@@ -24,7 +24,7 @@ pub struct Pipes {
 }
 
 impl Child {
-    /// Starts a process and takes its three pipes.
+    /// Starts a process with three pipes.
     pub fn spawn(mut command: Command) -> Result<Self, PeerError> {
         let described = format!("starting {:?}", command.as_std());
         command
@@ -46,12 +46,12 @@ impl Child {
         Ok(Self::new(Pipes { process, stdin, log, readers }, received))
     }
 
-    /// Closes its input, as a client does that has finished.
+    /// Closes its input, as a finished client does.
     pub fn close_input(&mut self) {
         self.wire.stdin = None;
     }
 
-    /// Awaits its end. What it has said before is heard by then, and its log is complete.
+    /// Awaits its end. Then all its messages have been received, and its log is complete.
     pub async fn end(&mut self) -> Result<ExitStatus, PeerError> {
         let wire = &mut self.wire;
         let ending = async {
@@ -74,12 +74,12 @@ impl Child {
         self.wire.process.id()
     }
 
-    /// The lines that it has written to stderr.
+    /// The lines it has written to stderr.
     pub fn log(&self) -> Vec<String> {
         self.wire.log.borrow().clone()
     }
 
-    /// Awaits a line on stderr that holds this text.
+    /// Awaits a line on stderr that contains this text.
     pub async fn log_line(&mut self, text: &str) -> Result<String, PeerError> {
         let find = |lines: &Vec<String>| lines.iter().find(|line| line.contains(text)).cloned();
         let awaited =

@@ -1,4 +1,4 @@
-//! Bytes of an event stream to events.
+//! Parses an event stream into events.
 
 use http::Response;
 use http_body_util::BodyExt;
@@ -8,15 +8,15 @@ use std::collections::VecDeque;
 /// One event of a stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
-    /// `message` where the stream doesn't say.
+    /// The event type; `message` by default.
     pub(super) name: Option<String>,
-    /// For coming back after a loss.
+    /// The id to resume from after a disconnect.
     pub(super) id: Option<String>,
     /// Its lines, joined.
     pub(super) data: String,
 }
 
-/// The events of an answer, as they come.
+/// The events of an answer, as they arrive.
 #[derive(Debug)]
 pub(super) struct EventStream {
     body: Incoming,
@@ -29,7 +29,7 @@ impl EventStream {
         Self { body: response.into_body(), events: Events::default(), ready: VecDeque::new() }
     }
 
-    /// `None` when the stream has ended, however it did.
+    /// The next event; `None` when the stream has ended for any reason.
     pub(super) async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -43,7 +43,7 @@ impl EventStream {
     }
 }
 
-/// Cuts a stream into events, however its bytes arrive.
+/// Splits a stream into events, however its bytes arrive.
 #[derive(Debug, Default)]
 struct Events {
     rest: Vec<u8>,
@@ -52,7 +52,7 @@ struct Events {
 }
 
 impl Events {
-    /// Takes the next bytes and gives back the events that they complete.
+    /// Takes the next bytes and returns the events they complete.
     fn feed(&mut self, bytes: &[u8]) -> Vec<Event> {
         self.rest.extend_from_slice(bytes);
         let mut complete = Vec::new();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_cut_where_they_end() {
+    fn events_are_split_at_their_ends() {
         check(&["data: {}\n\n"], &[("", "", "{}")]);
         check(&["event: endpoint\r\ndata: /message\r\n\r\n"], &[("endpoint", "", "/message")]);
         check(

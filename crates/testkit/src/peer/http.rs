@@ -1,4 +1,4 @@
-//! Streamable HTTP, and plain POST: each message is a request of its own.
+//! Streamable HTTP, and plain POST: each message is a separate HTTP request.
 
 use super::{INBOX, Inbox, Peer, PeerError, Wire, deliver, events::EventStream};
 use bytes::Bytes;
@@ -17,7 +17,7 @@ const VERSION: &str = "mcp-protocol-version";
 /// A client of an HTTP endpoint.
 pub type HttpPeer = Peer<Http>;
 
-/// Posts each message to one address. The headers that the protocol asks for are taken from the message.
+/// Posts each message to one URL. The headers required by the protocol are taken from the message.
 #[derive(Debug)]
 pub struct Http {
     endpoint: Endpoint,
@@ -32,7 +32,7 @@ struct Endpoint {
     learned: Arc<Mutex<Learned>>,
 }
 
-/// What the server's answers have told.
+/// The session state learned from the server's answers.
 #[derive(Debug, Default)]
 struct Learned {
     session: Option<HeaderValue>,
@@ -41,7 +41,7 @@ struct Learned {
 }
 
 impl HttpPeer {
-    /// Talks to this address, as `http://127.0.0.1:8001/mcp`. Nothing is sent yet.
+    /// Creates a client for this URL, such as `http://127.0.0.1:8001/mcp`. Nothing is sent yet.
     pub fn new_http(uri: &str) -> Result<Self, PeerError> {
         let (inbox, received) = mpsc::channel(INBOX);
         let mut headers = HeaderMap::new();
@@ -54,7 +54,7 @@ impl HttpPeer {
         Ok(Self::new(Http { endpoint, inbox, running: JoinSet::new() }, received))
     }
 
-    /// Sends this header with every message; an empty value takes the header away.
+    /// Sends this header with every message; an empty value removes the header.
     #[must_use]
     pub fn header(mut self, name: &'static str, value: &str) -> Self {
         let name = HeaderName::from_static(name);
@@ -65,7 +65,7 @@ impl HttpPeer {
         self
     }
 
-    /// Opens the session's own stream, on which the server speaks unasked.
+    /// Opens the session's stream for unsolicited server messages.
     pub async fn listen(&mut self) -> Result<(), PeerError> {
         let mut request = self.wire.endpoint.request(Method::GET, None, Bytes::new());
         request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -79,19 +79,19 @@ impl HttpPeer {
         Ok(())
     }
 
-    /// Ends the session. Gives back the status.
+    /// Ends the session and returns the status.
     pub async fn close(&mut self) -> Result<u16, PeerError> {
         let request = self.wire.endpoint.request(Method::DELETE, None, Bytes::new());
         Ok(exchange(request).await?.status().as_u16())
     }
 
-    /// The session, once the server has named it.
+    /// The session id, once the server has assigned one.
     pub fn session(&self) -> Option<String> {
         let learned = self.wire.endpoint.learned();
         learned.session.as_ref().and_then(|session| session.to_str().ok()).map(str::to_owned)
     }
 
-    /// The status of each answer, in the order in which they came.
+    /// The status of each response, in order of arrival.
     pub fn statuses(&self) -> Vec<u16> {
         self.wire.endpoint.learned().statuses.clone()
     }
@@ -111,7 +111,7 @@ impl Wire for Http {
             }
             self.running.spawn(async move {
                 if let Err(error) = endpoint.post(request, &inbox).await {
-                    // Nobody waits for it any more where this fails.
+                    // This fails if the client has stopped waiting.
                     inbox.send(Err(error)).await.unwrap_or(());
                 }
             });
@@ -191,7 +191,7 @@ impl Endpoint {
     async fn read_stream(&self, response: Response<Incoming>, inbox: &Inbox) {
         let mut events = EventStream::new(response);
         while let Some(event) = events.next().await {
-            // An event without data only names the place to come back to.
+            // An event without data only has an id to resume from.
             if !event.data.is_empty() && !self.take(&event.data, inbox).await {
                 return;
             }
@@ -201,7 +201,7 @@ impl Endpoint {
     async fn take(&self, text: &str, inbox: &Inbox) -> bool {
         let message = serde_json::from_str::<Value>(text).unwrap_or_default();
         let version = message.pointer("/result/protocolVersion").and_then(Value::as_str);
-        // Older revisions don't know the header.
+        // Older revisions don't define the header.
         let version = version.filter(|version| *version >= "2025-06-18");
         if let Some(version) = version.and_then(|version| HeaderValue::from_str(version).ok()) {
             self.learned().version = Some(version);
@@ -210,7 +210,7 @@ impl Endpoint {
     }
 }
 
-/// The headers that say again what the message says, in the revisions that have them.
+/// The headers that repeat parts of the message, in the revisions that have them.
 fn message_headers(message: &Value) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let version = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
@@ -233,14 +233,14 @@ fn message_headers(message: &Value) -> HeaderMap {
     headers
 }
 
-/// Parses the address of an endpoint.
+/// Parses the URL of an endpoint.
 pub(super) fn parse(uri: &str) -> Result<Uri, PeerError> {
     uri.parse().map_err(|e: http::uri::InvalidUri| {
-        PeerError::broken(format!("reading the address {uri}"))(e.into())
+        PeerError::broken(format!("parsing the URL {uri}"))(e.into())
     })
 }
 
-/// One request on a connection of its own.
+/// Sends one request on a separate connection.
 pub(super) async fn exchange(
     mut request: Request<Full<Bytes>>,
 ) -> Result<Response<Incoming>, PeerError> {
@@ -253,12 +253,12 @@ pub(super) async fn exchange(
     stream.set_nodelay(true).map_err(|e| broken()(e.into()))?;
     let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = handshake.map_err(|e| broken()(e.into()))?;
-    // Ends with the response's body; an error shows there too.
+    // Ends with the response's body; an error is visible there too.
     tokio::spawn(connection);
     sender.send_request(request).await.map_err(|e| broken()(e.into()))
 }
 
-/// The whole body, as text.
+/// Reads the complete body as text.
 pub(super) async fn body_text(response: Response<Incoming>) -> Result<String, PeerError> {
     let body = response.into_body().collect().await;
     let body = body.map_err(|e| PeerError::broken("reading the answer")(e.into()))?;

@@ -1,4 +1,4 @@
-//! The older pair: a stream that the server speaks on, and an address to post to.
+//! The legacy SSE transport: a stream of server messages, and a URL to post to.
 
 use super::{
     INBOX, Inbox, Peer, PeerError, Wire, deliver,
@@ -14,7 +14,7 @@ use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 /// A client of an SSE endpoint.
 pub type SsePeer = Peer<Sse>;
 
-/// Posts each message; answers come on the stream.
+/// Posts each message; answers arrive on the stream.
 #[derive(Debug)]
 pub struct Sse {
     messages: Uri,
@@ -23,7 +23,7 @@ pub struct Sse {
 }
 
 impl SsePeer {
-    /// Opens the stream at this address, as `http://127.0.0.1:8001/sse`, and waits until the server has said where to post.
+    /// Opens the stream at this URL, such as `http://127.0.0.1:8001/sse`, and waits for the URL for posts.
     pub async fn connect_sse(uri: &str) -> Result<Self, PeerError> {
         Self::connect_sse_with(uri, &[]).await
     }
@@ -58,7 +58,7 @@ impl SsePeer {
         Ok(Self::new(Sse { messages, headers, reading }, received))
     }
 
-    /// Whether the server still holds the stream open.
+    /// Whether the server keeps the stream open.
     pub fn is_open(&mut self) -> bool {
         self.wire.reading.try_join_next().is_none() && !self.wire.reading.is_empty()
     }
@@ -89,7 +89,7 @@ fn request(method: Method, uri: &Uri, headers: &HeaderMap, body: Bytes) -> Reque
     request
 }
 
-/// The first event names the address, with or without the server's own.
+/// Reads the URL for posts from the first event; it may be relative.
 async fn message_address(stream: &Uri, events: &mut EventStream) -> Result<Uri, PeerError> {
     let closed =
         || PeerError::Closed { waiting_for: "the endpoint event".into(), heard: Vec::new() };

@@ -37,16 +37,16 @@ async fn stream_of_answers(body: String) -> Response {
     ([("content-type", "text/event-stream"), ("mcp-session-id", "s1")], stream).into_response()
 }
 
-/// Answers with the headers that the protocol or the test has set.
+/// Answers with the headers that the protocol or the test set.
 async fn headers_heard(headers: HeaderMap, body: String) -> Response {
     let message: Value = serde_json::from_str(&body).unwrap();
     let Some(id) = message.get("id") else {
         return axum::http::StatusCode::ACCEPTED.into_response();
     };
-    let told = |name: &str| name.starts_with("mcp-") || name == "authorization";
+    let is_relevant = |name: &str| name.starts_with("mcp-") || name == "authorization";
     let headers: Object = headers
         .iter()
-        .filter(|(name, _)| told(name.as_str()))
+        .filter(|(name, _)| is_relevant(name.as_str()))
         .map(|(name, value)| (name.to_string(), value.to_str().unwrap().into()))
         .collect();
     let result =
@@ -105,7 +105,7 @@ async fn serve() -> String {
     address.to_string()
 }
 
-/// A server of two lines: `cat` would answer a request with itself.
+/// A minimal server; `cat` would answer a request with itself.
 fn shell() -> Command {
     let mut command = Command::new("sh");
     command.args([
@@ -118,7 +118,7 @@ fn shell() -> Command {
 }
 
 #[tokio::test]
-async fn every_wire_carries_the_same_conversation() {
+async fn every_transport_carries_the_same_conversation() {
     let at = serve().await;
     let peers = [
         HttpPeer::new_http(&format!("http://{at}/mcp")).unwrap().boxed(),
@@ -139,7 +139,7 @@ async fn every_wire_carries_the_same_conversation() {
 }
 
 #[tokio::test]
-async fn a_child_is_talked_to_and_ends() {
+async fn a_child_answers_and_ends() {
     let mut child = Child::spawn(shell()).unwrap();
     assert_eq!(child.ask("echo", json!({})).await.unwrap()["result"]["n"], 1);
     assert_eq!(child.notification("notifications/message").await.unwrap()["params"], json!({}));
@@ -149,7 +149,7 @@ async fn a_child_is_talked_to_and_ends() {
 }
 
 #[tokio::test]
-async fn silence_is_an_error_that_tells_what_was_heard() {
+async fn a_timeout_reports_what_was_received() {
     let mut child = Child::spawn(shell()).unwrap().patience(Duration::from_millis(50));
     let error = child.ask("unknown", json!({})).await.unwrap_err();
     assert!(
@@ -180,7 +180,7 @@ async fn http_headers_follow_the_message_and_the_session() {
 }
 
 #[tokio::test]
-async fn a_refusal_keeps_its_status() {
+async fn an_http_error_keeps_its_status() {
     let at = serve().await;
     let mut peer = HttpPeer::new_http(&format!("http://{at}/nowhere")).unwrap();
     let refused = [

@@ -1,4 +1,4 @@
-//! A socket of text frames, one message each.
+//! The WebSocket transport: one text frame per message.
 
 use super::{INBOX, Peer, PeerError, Wire, deliver};
 use docent_tool::Running;
@@ -27,12 +27,12 @@ pub struct WebSocket {
 }
 
 impl WsPeer {
-    /// Connects to this address, as `ws://127.0.0.1:8001/ws`.
+    /// Connects to this URL, such as `ws://127.0.0.1:8001/ws`.
     pub async fn connect_ws(uri: &str) -> Result<Self, PeerError> {
         Self::connect_ws_with(uri, &[]).await
     }
 
-    /// The same, with these headers on the upgrade. A refused upgrade is [`PeerError::Status`].
+    /// The same, with these headers on the upgrade. A rejected upgrade is [`PeerError::Status`].
     pub async fn connect_ws_with(
         uri: &str,
         extra: &[(&'static str, &str)],
@@ -66,12 +66,12 @@ impl WsPeer {
         Ok(Self::new(WebSocket { frames, reading }, received))
     }
 
-    /// Whether the server still holds the socket open.
+    /// Whether the server keeps the socket open.
     pub fn is_open(&mut self) -> bool {
         self.wire.reading.try_join_next().is_none() && !self.wire.reading.is_empty()
     }
 
-    /// Says goodbye.
+    /// Closes the socket.
     pub async fn close(&mut self) -> Result<(), PeerError> {
         self.wire
             .frames

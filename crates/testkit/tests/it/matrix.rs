@@ -1,4 +1,4 @@
-//! The same requests through every transport, in every revision, give the same answers.
+//! Tests that the same requests over every transport, in every revision, give the same answers.
 
 use docent_testkit::{Child, HttpPeer, Peer, SsePeer, Wire, WsPeer};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn fixture(arguments: &[&str]) -> Child {
     Child::spawn(command).unwrap()
 }
 
-/// A fixture on a port of its own, and its address.
+/// Starts a fixture on a free port; returns it with its address.
 async fn listening() -> (Child, String) {
     let mut server = fixture(&["--port", "0"]);
     let line = server.log_line("listening on http://").await.unwrap();
@@ -68,7 +68,7 @@ fn requests() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Every answer, without its id.
+/// All answers, without their ids.
 async fn conversation(peer: &mut AnyPeer, revision: &str) -> Vec<Value> {
     let opened = peer.open(revision).await.unwrap();
     assert!(opened.get("result").is_some(), "{revision}: {opened}");
@@ -151,7 +151,7 @@ async fn every_transport_carries_log_lines_progress_and_updates() {
     }
 }
 
-/// A session that has opened the stream on which the server speaks unasked.
+/// A session with an open stream for unsolicited server messages.
 async fn http_with_stream(address: &str) -> AnyPeer {
     let mut peer = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
     peer.open("2025-06-18").await.unwrap();
