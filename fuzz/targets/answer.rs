@@ -1,15 +1,15 @@
-//! Clients that hear what the fuzzer makes up.
+//! HTTP clients that receive fuzzed responses.
 
 use docent_net::{Client, Limits, Policy};
 use std::sync::LazyLock;
 
-/// Addresses need no lookup.
+/// IP addresses need no lookup.
 pub const SITE: &str = "http://93.184.216.34/";
 
 static POLICY: LazyLock<Policy> =
     LazyLock::new(|| Policy::parse(["93.184.216.34"]).expect("a policy"));
 
-/// Hears an answer of this status and type with this body.
+/// Parses a response with this status, type and body.
 pub fn body(status: u16, media_type: &str, body: &[u8]) -> Client {
     let length = body.len();
     let head = format!(
@@ -18,12 +18,12 @@ pub fn body(status: u16, media_type: &str, body: &[u8]) -> Client {
     raw([head.as_bytes(), body].concat())
 }
 
-/// Hears these bytes, head and all.
+/// Parses these bytes as a complete response.
 pub fn raw(bytes: Vec<u8>) -> Client {
     Client::hearing(POLICY.clone(), Limits::default(), bytes)
 }
 
-/// No control character, and not too long.
+/// Whether a text has no control characters and is not too long.
 pub fn is_plain(text: &str, most: usize) -> bool {
     text.chars().count() <= most && !text.contains(char::is_control)
 }

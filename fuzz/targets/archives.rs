@@ -1,4 +1,4 @@
-//! Archives, whole ones and made-up ones: what they hand out stays inside its folder, comes once, and is within the limits.
+//! Archives, valid and fuzzed: entries stay inside their folder, appear once, and are within the limits.
 #![no_main]
 
 mod gz;
@@ -28,7 +28,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn unpack(archive: Archive, bytes: &[u8]) {
     let (mut seen, mut total) = (HashSet::new(), 0);
-    let told = archive.entries(bytes, &LIMITS, &|path| !path.ends_with(".png"), &mut |entry| {
+    let result = archive.entries(bytes, &LIMITS, &|path| !path.ends_with(".png"), &mut |entry| {
         assert!(
             Path::new(entry.path).components().all(|part| matches!(part, Component::Normal(_))),
             "{}",
@@ -40,18 +40,18 @@ fn unpack(archive: Archive, bytes: &[u8]) {
             entry.path
         );
         assert!(entry.bytes.len() as u64 <= LIMITS.entry_bytes);
-        assert!(seen.insert(entry.path.to_owned()), "{} comes twice", entry.path);
+        assert!(seen.insert(entry.path.to_owned()), "{} appears twice", entry.path);
         total += entry.bytes.len() as u64;
     });
     assert!(
         seen.len() <= LIMITS.entries && (archive == Archive::Tar || total <= LIMITS.total_bytes)
     );
-    if let Err(error) = told {
+    if let Err(error) = result {
         assert!(!error.to_string().is_empty());
     }
 }
 
-/// A tar archive. The first letter of a name is the kind of its file, so that links and long names are among them.
+/// Builds a tar archive. The first letter of a name is the file's type, so that links and long names occur.
 fn tar(parts: &[(&[u8], &[u8])]) -> Vec<u8> {
     let mut tar = Vec::new();
     for (name, body) in parts {

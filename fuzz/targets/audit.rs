@@ -1,5 +1,5 @@
-//! Audit logs: whatever a file holds, it can be checked, shown, summed up and written to; and no byte of a chain changes
-//! unnoticed.
+//! Audit logs: a file with any content can be verified, shown, summarized and appended to, and every changed byte of a
+//! chain is detected.
 #![no_main]
 
 use docent_audit::{
@@ -13,7 +13,7 @@ use std::{
     sync::LazyLock,
 };
 
-/// In memory, where there is such a place.
+/// A file in memory, if the machine has an in-memory folder.
 static PLACE: LazyLock<PathBuf> = LazyLock::new(|| {
     let memory = Path::new("/dev/shm");
     let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
@@ -39,7 +39,7 @@ fn checked(bytes: &[u8], check: &Check<'_>) -> Report {
     report
 }
 
-/// A file of whatever bytes, and a call that is recorded after them.
+/// A file with any bytes, and a call recorded after them.
 fn any(bytes: &[u8], keyed: bool) {
     let key = keyed.then(|| b"key".to_vec());
     let before = checked(bytes, &Check { key: key.as_deref(), ..Check::default() });
@@ -76,7 +76,7 @@ fn any(bytes: &[u8], keyed: bool) {
     }
 }
 
-/// Lines that say whatever they say, in a chain; and the same with a byte changed.
+/// A chain of lines with any content, and the same with one byte changed.
 fn chained(bytes: &[u8], at: usize) {
     let (mut log, mut prev) = (Vec::new(), "0".repeat(64));
     let longest = MAX_LINE - 300;
@@ -91,14 +91,14 @@ fn chained(bytes: &[u8], at: usize) {
         prev = hash;
     }
     let report = checked(&log, &Check::default());
-    let told = |what: &What| {
+    let is_expected = |what: &What| {
         matches!(what, What::TornGone | What::Missing { .. } | What::OutOfOrder { .. })
     };
-    assert!(report.problems.iter().all(|problem| told(&problem.what)), "{report}");
+    assert!(report.problems.iter().all(|problem| is_expected(&problem.what)), "{report}");
     let last: Option<Head> = report.last;
     let expected = checked(&log, &Check { expect: last, ..Check::default() });
     assert_eq!(expected.problem_count, report.problem_count);
-    // The newline at the very end may be missing as after a sudden end.
+    // The final newline may be missing, as after a crash.
     let place = at * 7919 % log.len().max(2);
     if place + 1 < log.len() {
         log[place] ^= 1;

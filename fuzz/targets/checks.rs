@@ -1,13 +1,13 @@
-//! What holds for every document, whatever it was read from.
+//! Invariants of every document, whatever its format.
 
 use docent_prose::{Document, Format, Section, Text, chunks};
 
-/// Bytes of a chunk: its words are counted, and a long word counts for its length.
+/// The maximum size of a chunk, in bytes: words are counted, and a long word counts by its length.
 const LONGEST_CHUNK: usize = 128 << 10;
-/// Sections of a document that are looked up by their anchor.
+/// The number of sections looked up by anchor.
 const LOOKED_UP: usize = 20;
 
-/// Reads a document and checks it. Gives it back, where there is one.
+/// Reads a document, checks it and returns it if there is one.
 pub fn read(format: Format, path: &str, bytes: &[u8]) -> Option<Document> {
     match format.read(path, bytes) {
         Ok(document) => {
@@ -32,7 +32,7 @@ fn hold(document: &Document) {
         );
         section.blocks.iter().for_each(|block| links_hold(&block.text));
     }
-    // Looking one up goes through all of them.
+    // A lookup scans all sections.
     document.sections.iter().take(LOOKED_UP).for_each(|section| found(document, section));
     let mut before = None;
     for chunk in chunks(document) {
@@ -65,7 +65,7 @@ fn links_hold(text: &Text) {
     }
 }
 
-/// What links to a section leads somewhere. Names are trimmed and lose their `#` before they are looked up.
+/// Checks that links to sections resolve. Names are trimmed and lose their `#` before the lookup.
 fn found(document: &Document, section: &Section) {
     let Some(anchor) = &section.anchor else { return };
     if section.level == 0 || anchor.is_empty() || anchor.trim() != anchor || anchor.starts_with('#')

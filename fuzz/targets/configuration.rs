@@ -1,4 +1,4 @@
-//! Configuration files, in both forms.
+//! Configuration files, in both formats.
 #![no_main]
 
 use docent::config::check_text;

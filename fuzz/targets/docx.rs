@@ -1,4 +1,4 @@
-//! DOCX files: whole ones, and ones of made-up parts.
+//! DOCX files: complete ones, and ones with fuzzed parts.
 #![no_main]
 
 mod checks;

@@ -1,4 +1,4 @@
-//! Encodings: any bytes, and a text in two-byte characters that must read as it does in UTF-8.
+//! Encodings: any bytes, and a text in UTF-16 that must read the same as in UTF-8.
 #![no_main]
 
 mod checks;
@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     for format in [Format::Plain, Format::Html] {
         let document = checks::read(format, "a/b", bytes);
-        // A mark or a NUL in the text means something else in UTF-8 than in the others.
+        // A byte order mark or a NUL in the text has another meaning in UTF-8.
         let Ok(text) = std::str::from_utf8(bytes) else { continue };
         if text.contains(['\u{feff}', '\0']) {
             continue;

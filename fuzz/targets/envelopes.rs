@@ -1,4 +1,4 @@
-//! The envelope decoder and the order of a conversation, in every dialect.
+//! The envelope decoder and the message order of a conversation, in every dialect.
 #![no_main]
 
 use docent_wire::{Conversation, Dialect, Frame, Gate, Handshake, read, shape_message};

@@ -1,4 +1,4 @@
-//! EPUB files: whole ones, and ones of made-up parts.
+//! EPUB files: complete ones, and ones with fuzzed parts.
 #![no_main]
 
 mod checks;

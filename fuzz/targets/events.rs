@@ -1,5 +1,5 @@
-//! The reader of event streams: where bytes are split makes no difference, what comes out is bounded, and a stream that is
-//! taken up again knows where it was.
+//! The reader of event streams: the split of the bytes makes no difference, the output is bounded, and a resumed stream
+//! knows its position.
 #![no_main]
 
 use docent_dial::events::{Events, ServerEvent, TooLong};
@@ -26,7 +26,7 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!((reader.last_id(), reader.retry_ms()), (other.last_id(), other.retry_ms()));
     for event in events {
         assert!(!event.data.is_empty());
-        // Each byte that is no text may become a mark of three.
+        // Each invalid byte may become a three-byte replacement character.
         assert!(event.data.len() <= LIMIT * 3);
     }
     let known = reader.last_id().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The frame reader: whatever comes in whatever pieces, each short line comes out whole and each long one is refused.
+//! The frame reader: for any bytes in any pieces, each short line is returned complete and each long one is rejected.
 #![no_main]
 
 use docent_transport::Lines;
@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 const LIMIT: usize = 64;
 
-/// Hands its bytes over a few at a time.
+/// A reader that returns a few bytes at a time.
 struct Pieces<'a> {
     rest: &'a [u8],
     size: usize,

@@ -1,4 +1,4 @@
-//! Pages.
+//! HTML pages.
 #![no_main]
 
 mod checks;

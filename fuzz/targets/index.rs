@@ -1,5 +1,5 @@
-//! A saved index that is not what was written: nothing of it is served as if it were, and nothing panics. Some changes
-//! are sealed anew, so that what lies behind the seals is read too.
+//! A corrupt index: nothing of it is served as if it were valid, and nothing panics. Some changes get new checksums, so
+//! that the code after the checksum tests is reached too.
 #![no_main]
 
 use docent_index::{
@@ -15,11 +15,11 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The list of the lexical index, which the manifest travels in.
+/// The metadata file of the lexical index, which contains the manifest.
 const LIST: &str = "lexical/meta.json";
 
 struct Whole {
-    /// Where the index is copied to, and then changed.
+    /// The folder to which the index is copied and then changed.
     place: PathBuf,
     /// Names and bytes.
     files: Vec<(PathBuf, Vec<u8>)>,
@@ -49,7 +49,7 @@ static WHOLE: LazyLock<Whole> = LazyLock::new(|| {
         }
     }
     files.retain(|(_, bytes)| !bytes.is_empty());
-    // Parts of names are made up anew each time: the order in kind and size is not.
+    // Names of parts are random each time, but their order by kind and size is not.
     files.sort_by_key(|(name, bytes)| (name.extension().map(ToOwned::to_owned), bytes.len()));
     Whole { place, files, answers }
 });
@@ -93,7 +93,7 @@ fn answers(store: &dyn Store) -> Result<String, StoreError> {
 }
 
 fuzz_target!(
-    // Tantivy panics on what it can't read, and docent catches that: only what reaches this far counts.
+    // Tantivy panics on unreadable data, and docent catches that, so only panics that reach this point count.
     init: std::panic::set_hook(Box::new(|_| ())),
     |input: &[u8]| {
         if let Err(panic) = std::panic::catch_unwind(|| attempt(input)) {
@@ -137,7 +137,7 @@ fn attempt(input: &[u8]) {
     }
 }
 
-/// Three bytes for each change: where, and what is there instead. The last ones cut the file off.
+/// Applies changes of three bytes each: a position and a new value. The last ones truncate the file.
 fn edit(bytes: &mut Vec<u8>, edits: &[u8]) {
     let (edits, cut) = edits.as_chunks::<3>();
     for [high, low, value] in edits {
@@ -151,7 +151,7 @@ fn edit(bytes: &mut Vec<u8>, edits: &[u8]) {
     }
 }
 
-/// Changes the manifest, and seals it.
+/// Changes the manifest and updates its checksum.
 fn relist(place: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     let bytes = fs::read(place.join(LIST)).expect("a list");
     let mut list: Value = serde_json::from_slice(&bytes[..bytes.len() - 17]).expect("a list");
@@ -165,7 +165,7 @@ fn relist(place: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(place.join(LIST), list).expect("memory takes all");
 }
 
-/// Seals each record, each directory and each file as they are now.
+/// Updates the checksum of each record, directory and file.
 fn seal(place: &Path, manifest: &mut Vec<u8>) {
     let mut value: Value = serde_json::from_slice(manifest).expect("a manifest");
     for part in value["parts"].as_array_mut().expect("parts") {

@@ -1,4 +1,4 @@
-//! Manual pages: packed, they give the same document.
+//! Manual pages: compressed, they give the same document.
 #![no_main]
 
 mod checks;
@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let plain = checks::read(Format::Man, "man1/a.1", bytes);
-    // What begins as a packed file does is unpacked once, and no more.
+    // Bytes that start like a compressed file are decompressed only once.
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         assert_eq!(Format::Man.read("man1/a.1", &gz::gz(bytes)).ok(), plain);
     }

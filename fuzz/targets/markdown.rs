@@ -1,4 +1,4 @@
-//! Markdown, and MDX, which is told by its name.
+//! Markdown, and MDX, which is detected by file name.
 #![no_main]
 
 mod checks;

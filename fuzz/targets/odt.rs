@@ -1,4 +1,4 @@
-//! ODT files: whole ones, and ones of made-up parts.
+//! ODT files: complete ones, and ones with fuzzed parts.
 #![no_main]
 
 mod checks;

@@ -1,4 +1,4 @@
-//! Descriptions of HTTP interfaces, in both forms.
+//! OpenAPI descriptions, in JSON and YAML.
 #![no_main]
 
 mod checks;

@@ -1,10 +1,10 @@
-//! Archives of what the fuzzer makes up: checksums would keep it out of what is packed.
+//! Builds archives of fuzzed files, because checksums would stop the fuzzer from changing packed bytes.
 //!
-//! An input is lines of text: `=== name` begins a file, and what follows is what it holds.
+//! An input is lines of text: `=== name` starts a file, and its content follows.
 
 use flate2::Crc;
 
-/// The files of an input.
+/// Parses the files of an input.
 pub fn parts(input: &[u8]) -> Vec<(&[u8], &[u8])> {
     let mut parts: Vec<(&[u8], &[u8])> = Vec::new();
     let mut rest = input;
@@ -19,7 +19,7 @@ pub fn parts(input: &[u8]) -> Vec<(&[u8], &[u8])> {
     parts
 }
 
-/// A zip archive, nothing of it compressed.
+/// Builds an uncompressed zip archive.
 pub fn zip(parts: &[(&[u8], &[u8])]) -> Vec<u8> {
     let (mut zip, mut directory) = (Vec::new(), Vec::new());
     for (name, body) in parts {

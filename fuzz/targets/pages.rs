@@ -1,4 +1,4 @@
-//! Pages of the web, of whatever type: what is given back keeps to its limits, and links lead to pages.
+//! Web pages of any type: results stay within their limits, and links lead to pages.
 #![no_main]
 
 mod answer;
@@ -24,7 +24,7 @@ fuzz_target!(|input: &[u8]| {
     let Some((how, rest)) = input.split_first() else { return };
     let client = match TYPES.get(usize::from(how & 15)) {
         Some(media_type) => answer::body(200, media_type, rest),
-        // Most of what is made up is HTML.
+        // Most inputs are HTML.
         None if how & 8 != 0 && how & 1 == 0 => answer::body(200, TYPES[0], rest),
         None => answer::raw(rest.to_vec()),
     };

@@ -1,4 +1,4 @@
-//! PDF. A panic of the crate that reads it is caught by the reader, and is no finding.
+//! PDF. The reader catches panics of the PDF crate, so they don't count as findings.
 #![no_main]
 
 mod checks;
@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use std::panic;
 
 fuzz_target!(
-    // The fuzzer's own hook aborts before anything can be caught; what is not caught ends the run all the same.
+    // The fuzzer's own hook would abort before the panic is caught; an uncaught panic still ends the run.
     init: panic::set_hook(Box::new(|info| {
         if info.location().is_some_and(|place| place.file().ends_with("checks.rs")) {
             eprintln!("{info}");

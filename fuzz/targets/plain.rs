@@ -1,4 +1,4 @@
-//! Text without marks.
+//! Plain text.
 #![no_main]
 
 mod checks;

@@ -1,4 +1,4 @@
-//! Files that name servers: every reader, and docent written into each and taken out again.
+//! Registry files: every reader, and adding docent to each file and removing it again.
 #![no_main]
 
 use docent_registry::{
@@ -8,7 +8,7 @@ use docent_registry::{
 use libfuzzer_sys::fuzz_target;
 use std::{io, path::Path, sync::LazyLock};
 
-/// What is written: a plain entry, and one with something to escape.
+/// The entries that are added: a plain one, and one with characters to escape.
 static SERVERS: LazyLock<[Server; 2]> = LazyLock::new(|| {
     let mut odd =
         Server::program("d: #\"1", "/opt/do cent", &["serve", "\u{85}\u{feff}\n\\\"$", ""]);
@@ -49,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// A server that was read can be used, or it is said why not.
+/// Checks that a parsed server can be used or has an error.
 fn used(server: &Server) {
     assert!(!server.summary().is_empty());
     server.needs();
@@ -77,7 +77,7 @@ fn edited(client: Client, text: &str, server: &Server) {
     assert_eq!(found.map(|found| &found.way), Some(&server.way), "{client}: {}", edited.text);
     let again = with_server(client, Some(&edited.text), name, server, false);
     assert_eq!(again.map(|again| again.changed), Ok(false), "{client}: {}", edited.text);
-    // What was found there may be odd in a way that only the removal meets.
+    // The existing content may be invalid in a way that only the removal detects.
     let Ok(out) = without_server(client, &edited.text, name, edited.block) else { return };
     let reading = read(Form::Client(client), Path::new("file"), out.text.as_bytes());
     assert!(reading.servers.iter().all(|found| found.name != *name || found.project.is_some()));

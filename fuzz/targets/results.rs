@@ -1,4 +1,4 @@
-//! What search providers answer: results are plain, bounded and can be opened, and no failure tells the key.
+//! Responses of search providers: results are plain, bounded and can be opened, and no error reveals the key.
 #![no_main]
 
 mod answer;

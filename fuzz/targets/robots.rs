@@ -1,4 +1,4 @@
-//! What sites ask of crawlers: whatever a file says, it does not close itself, and asks for no pause without end.
+//! robots.txt files: no content disallows the file itself or asks for an unlimited delay.
 #![no_main]
 
 use docent_net::{Robots, Url};
@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(robots.sitemaps.len() <= 100);
     let site = Url::parse("https://a.test/").expect("a URL");
     assert!(robots.allows(&site.join("/robots.txt").expect("a URL")));
-    // Lines of the file make URLs that its rules are about.
+    // Build URLs from lines of the file, so that its rules match them.
     for line in String::from_utf8_lossy(bytes).lines().take(20) {
         let path = line.split_once(':').map_or(line, |(_, value)| value.trim());
         if let Ok(url) = site.join(path) {

@@ -1,4 +1,4 @@
-//! Texts of strangers: secrets are found once and for all, and nothing that is hidden stays so.
+//! Untrusted text: all secrets are found in one pass, and no hidden character stays hidden.
 #![no_main]
 
 use docent_screen::{Options, Screen, one_line, suspicious, visible, visible_json};
@@ -6,9 +6,9 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use std::{borrow::Cow, sync::LazyLock};
 
-/// What the screens know to be secret.
+/// The secrets known to the screens.
 const KNOWN: [&str; 2] = ["s3cr3t of mine", "漢key\"\\"];
-/// The longest mark that stands for a secret.
+/// The maximum length of the mark that replaces a secret.
 const LONGEST_MARK: usize = 48;
 /// A control of one byte is shown as `<U+0000>`.
 const MOST_SHOWN: usize = 8;
@@ -44,7 +44,7 @@ fn redacted(screen: &Screen, text: &str) {
     }
     let once = screen.redact(text);
     assert_eq!(matches!(once, Cow::Borrowed(_)), findings.is_empty());
-    // What stood beside a finding may be one once that is gone.
+    // Text next to a finding may become one after the finding is removed.
     assert!(once.len() <= text.len() + 2 * findings.len() * LONGEST_MARK);
     assert!(KNOWN.iter().all(|known| !once.contains(known)), "{once:?}");
     assert_eq!(screen.redact(&once), once);

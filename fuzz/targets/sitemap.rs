@@ -1,4 +1,4 @@
-//! Sitemaps, packed or not: they give the same pages, and no more than their share.
+//! Sitemaps: compressed or not, they give the same pages, within the limit.
 #![no_main]
 
 mod gz;
@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let plain = read(bytes);
-    // What begins as a packed file does is unpacked once, and no more.
+    // Bytes that start like a compressed file are decompressed only once.
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         assert_eq!(read(&gz::gz(bytes)), plain);
     }

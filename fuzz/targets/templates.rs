@@ -1,11 +1,11 @@
-//! Families of addresses: the same members as the regular expression has that a template stands for.
+//! URI templates: they match the same URIs as the equivalent regular expression.
 #![no_main]
 
 use docent_tool::Template;
 use libfuzzer_sys::fuzz_target;
 use regex::Regex;
 
-/// The slow way, which can't be wrong in the same place.
+/// Translates a template to a regular expression, a slow but independent implementation.
 fn pattern(template: &str) -> Option<Regex> {
     let mut pattern = String::from(r"(?s)\A");
     let mut rest = template;
@@ -27,7 +27,7 @@ fn pattern(template: &str) -> Option<Regex> {
 fuzz_target!(|text: &str| {
     let Some((template, address)) = text.split_once('\n') else { return };
     let Some(read) = Template::new(template) else { return };
-    let pattern = pattern(template).expect("what is a template is a pattern");
+    let pattern = pattern(template).expect("a valid template has a pattern");
     assert_eq!(read.has(address), pattern.is_match(address));
     if !template.contains('{') {
         assert!(read.has(template));

@@ -1,4 +1,4 @@
-//! Tokens and key sets of strangers: none opens anything, and no refusal is more than one plain line.
+//! Untrusted tokens and key sets: none is accepted, and every error is one plain line.
 #![no_main]
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// One document for every URL.
+/// Returns the same document for every URL.
 struct Says(Vec<u8>);
 
 impl Fetch for Says {
@@ -40,7 +40,7 @@ fn verifier(body: Vec<u8>, configured: bool) -> Verifier {
 fn refuse(token: &str) {
     let rejected = HOLDING.verify(token, now()).expect_err("no one signed this");
     let text = rejected.to_string();
-    // It goes back in a header, between quotation marks.
+    // The error is sent in a header, between quotation marks.
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
     assert!(text.bytes().all(is_plain), "{text}");
 }
@@ -49,7 +49,7 @@ fuzz_target!(|bytes: &[u8]| {
     verifier(bytes.to_vec(), true);
     verifier(bytes.to_vec(), false);
     refuse(&String::from_utf8_lossy(bytes));
-    // A header, claims and a signature, a line each, so that the fuzzer need not learn base64.
+    // A header, claims and a signature, one per line, so that the fuzzer doesn't have to learn base64.
     let parts: Vec<String> =
         bytes.splitn(3, |byte| *byte == b'\n').map(|part| URL_SAFE_NO_PAD.encode(part)).collect();
     refuse(&parts.join("."));

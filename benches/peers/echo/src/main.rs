@@ -1,5 +1,5 @@
-//! An MCP server on pipes with one tool that answers with the message it was given. It speaks the revisions that open
-//! with `initialize`, answers in order, and writes once for as many calls as it has read.
+//! A stdio MCP server with one tool that returns its message. It supports the revisions that start with `initialize`,
+//! answers in order, and writes once for all calls read so far.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -39,7 +39,7 @@ fn main() -> io::Result<()> {
     while input.read_line(&mut line)? > 0 {
         answer(&line, &mut answers)?;
         line.clear();
-        // What has been read is answered before more is waited for.
+        // Answer what has been read before waiting for more.
         if !input.buffer().contains(&b'\n') {
             output.write_all(&answers)?;
             output.flush()?;

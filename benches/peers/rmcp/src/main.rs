@@ -16,7 +16,7 @@ struct EchoArgs {
     message: String,
 }
 
-/// Holds its router: built again for each call, the schema would cost more than the call.
+/// Keeps its router, because building the schema for each call would cost more than the call.
 #[derive(Clone)]
 struct Echo {
     tool_router: ToolRouter<Self>,
@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             // Without TCP_NODELAY every answer waits for the client's delayed acknowledgement.
             let listener = tokio::net::TcpListener::bind(address).await?.tap_io(|stream| {
                 if let Err(error) = stream.set_nodelay(true) {
-                    eprintln!("TCP_NODELAY was refused: {error}");
+                    eprintln!("cannot set TCP_NODELAY: {error}");
                 }
             });
             axum::serve(listener, router).await?;

@@ -1,6 +1,6 @@
-//! What somebody would write in an afternoon: every page is one document with a title and a text, found with tantivy's
-//! own query parser. `index PAGES INDEX` makes the index anew; `ask INDEX` answers each line of its input with a line of
-//! JSON, the names of the best pages.
+//! A minimal search program: every page is one document with a title and a text, found with tantivy's own query parser.
+//! `index PAGES INDEX` rebuilds the index; `ask INDEX` answers each input line with a line of JSON, the names of the best
+//! pages.
 
 use std::{
     error::Error,
@@ -71,7 +71,7 @@ fn heading(page: &str) -> String {
     title.map(|(title, _)| strip(title)).unwrap_or_default()
 }
 
-/// The text between tags, without that of scripts and styles.
+/// Extracts the text between tags, without scripts and styles.
 fn strip(page: &str) -> String {
     let mut text = String::with_capacity(page.len());
     let mut rest = page;
