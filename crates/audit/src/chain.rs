@@ -59,7 +59,7 @@ pub(crate) struct Chain(Option<Hmac<Sha256>>);
 
 impl fmt::Debug for Chain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Chain").field(&if self.0.is_some() { "keyed" } else { "plain" }).finish()
+        f.debug_tuple("HashChain").field(&if self.0.is_some() { "keyed" } else { "plain" }).finish()
     }
 }
 

@@ -60,7 +60,7 @@ impl Default for Settings {
 
 impl std::fmt::Debug for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Settings")
+        f.debug_struct("AuditLogSettings")
             .field("max_bytes", &self.max_bytes)
             .field("keep", &self.keep)
             .field("on_full", &self.on_full)

@@ -28,7 +28,7 @@ pub struct Check<'a> {
 
 impl fmt::Debug for Check<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Check")
+        f.debug_struct("VerifyOptions")
             .field("keyed", &self.key.is_some())
             .field("expect", &self.expect)
             .field("rotated_elsewhere", &self.rotated_elsewhere)
@@ -100,7 +100,7 @@ pub enum What {
     BeginsAnew,
     /// Describes a truncated line that is missing or was changed.
     TornGone,
-    /// The line that was expected has another hash.
+    /// The expected line has a different hash.
     Unexpected,
     /// The expected line is gone: the end was cut off.
     CutOff {

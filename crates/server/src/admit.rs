@@ -136,7 +136,7 @@ impl Keyring {
 
 impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keyring").field("keys", &self.keys.len()).finish_non_exhaustive()
+        f.debug_struct("ApiKeys").field("keys", &self.keys.len()).finish_non_exhaustive()
     }
 }
 

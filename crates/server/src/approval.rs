@@ -34,7 +34,7 @@ pub(crate) async fn ask(
     let tool = &tool.name;
     let question = json!({
         "mode": "form",
-        "message": format!("Run the tool `{tool}`? ({rule} wants your approval.){listed}"),
+        "message": format!("Run the tool `{tool}`? ({rule} requires your approval.){listed}"),
         "requestedSchema": {
             "type": "object",
             "properties": {"approve": {"type": "boolean", "title": "Run it", "default": false}},

@@ -44,7 +44,7 @@ pub(crate) struct Route {
 
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Route")
+        f.debug_struct("ToolRoute")
             .field("provider", &self.provider)
             .field("name", &self.info.name)
             .finish_non_exhaustive()

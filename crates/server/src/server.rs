@@ -76,7 +76,7 @@ pub struct Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("info", &self.info.server_info).finish_non_exhaustive()
+        f.debug_struct("McpServer").field("info", &self.info.server_info).finish_non_exhaustive()
     }
 }
 

@@ -64,7 +64,7 @@ pub struct Session {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").finish_non_exhaustive()
+        f.debug_struct("McpSession").finish_non_exhaustive()
     }
 }
 

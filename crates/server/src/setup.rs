@@ -77,7 +77,7 @@ impl Setup {
 
 impl fmt::Debug for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Setup")
+        f.debug_struct("ServerSetup")
             .field("name", &self.name)
             .field("version", &self.version)
             .field("keys", &self.keys)
@@ -101,7 +101,7 @@ pub struct Key {
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Key")
+        f.debug_struct("NamedKey")
             .field("name", &self.name)
             .field("scopes", &self.scopes)
             .finish_non_exhaustive()

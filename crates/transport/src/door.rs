@@ -200,7 +200,7 @@ impl fmt::Display for Overload {
         if *is_own_share {
             write!(
                 f,
-                "This client has its share of {what} open: close one, raise limits.{what}_per_client, \
+                "This client has reached its share of {what}: close one, raise limits.{what}_per_client, \
                  or try again in {seconds} s"
             )
         } else {
@@ -243,7 +243,7 @@ impl fmt::Debug for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Never disclose the token, not even in logs.
         let token = self.token.map(|_| "…");
-        f.debug_struct("Shown")
+        f.debug_struct("CallerCredentials")
             .field("token", &token)
             .field("certificate", &self.certificate)
             .finish()

@@ -5,7 +5,7 @@ use docent_audit::{Log, OnFull, Settings, What};
 use docent_files::{Operation, faults::Faults};
 use std::{collections::BTreeMap, process::Command};
 
-/// Calls of one run: enough for the file to be turned over and for old files to be removed.
+/// Calls of one run: enough for the file to be rotated and for old files to be removed.
 const CALLS: usize = 24;
 
 /// Older files of a log that keeps all of them.

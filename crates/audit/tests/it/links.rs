@@ -45,7 +45,7 @@ fn a_folder_that_became_a_link_is_not_written_through() {
     write(&log, 2);
     fs::rename(&state, place.file("moved")).unwrap();
     symlink(&victim, &state).unwrap();
-    // Enough lines for the file to be turned over.
+    // Enough lines for the file to be rotated.
     for _ in 0..20 {
         let error = log.append(&entry("late")).unwrap_err().to_string();
         assert!(error.contains("replaced by a symbolic link"), "{error}");

@@ -68,7 +68,7 @@ impl Authority {
         matches!(self.host, Host::Address(_))
     }
 
-    /// Whether an entry of a list, which may leave out the port, stands for this.
+    /// Whether a list entry, which may omit the port, matches this authority.
     pub(super) fn is_listed_as(&self, entry: &Self) -> bool {
         self.host == entry.host && (entry.port.is_none() || entry.port == self.port)
     }
