@@ -109,7 +109,7 @@ impl Issuer {
 }
 
 const NO_ENDPOINT: &str = "must be an https URL without user, query and fragment; \
-    http serves only an issuer on this machine, such as http://127.0.0.1:9000";
+    http is allowed only for an issuer on this machine, such as http://127.0.0.1:9000";
 
 /// A URL that cannot be read or changed in transit.
 fn endpoint(text: &str) -> Option<Url> {
