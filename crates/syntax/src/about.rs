@@ -1,4 +1,4 @@
-//! What a file is about: the first sentence of its own documentation, or the names of its main definitions.
+//! A one-line description of a file: the first sentence of its documentation, or its main definitions.
 
 use crate::{
     Annotation, Kind, Language,
@@ -10,14 +10,14 @@ use crate::{
 use std::collections::HashSet;
 use tree_sitter::Node;
 
-/// A longer sentence is cut.
+/// Maximum characters of a sentence.
 const MAX_SENTENCE_CHARS: usize = 160;
-/// Definitions that are named where a file has no documentation of its own.
+/// Maximum definitions listed for a file without documentation.
 const MAX_NAMES: usize = 5;
 /// Tags that mark a comment as the file's, whatever follows it.
 const FILE_TAGS: [&str; 5] =
     ["@fileoverview", "@file", "@overview", "@packageDocumentation", "@module"];
-/// Words by which a comment is recognized as a license, or as a heading that says nothing of the file.
+/// Words that mark a comment as a license, or as a heading unrelated to the file.
 const NOT_ABOUT_THE_FILE: [&str; 12] = [
     "copyright",
     "license",
@@ -32,7 +32,7 @@ const NOT_ABOUT_THE_FILE: [&str; 12] = [
     "@generated",
     "eslint",
 ];
-/// Starts of comments that are for tools.
+/// Prefixes of tool directives in comments.
 const DIRECTIVES: [&str; 16] = [
     "@ts-",
     "prettier",
@@ -52,8 +52,8 @@ const DIRECTIVES: [&str; 16] = [
     "todo:",
 ];
 
-/// One line on what a file is about; `None` where it has neither documentation nor definitions. A text that ends in
-/// the middle of the file will do.
+/// Describes a file in one line; `None` without documentation or definitions. A truncated text is
+/// enough.
 pub fn about(language: Language, path: &str, text: &str, tree: &SyntaxTree) -> Option<String> {
     let documented = documentation(language, text, tree);
     documented
@@ -134,7 +134,7 @@ fn documentation(language: Language, text: &str, tree: &SyntaxTree) -> Option<St
     sentence(language, &group, text, None)
 }
 
-/// What stands before the first comment of some languages.
+/// The prologue before the first comment in some languages.
 fn is_preamble(node: Node<'_>, text: &str) -> bool {
     matches!(node.kind(), "php_tag" | "hash_bang_line" | "shebang")
         || text_of(node, text).trim_matches(['\'', '"', ';']).trim() == "use strict"
@@ -183,7 +183,7 @@ fn sentence(
     read(settings, &without_file_tags(&whole))
 }
 
-/// Whether a comment is passed over together with the ones before it: a directive, or a license in a block of its own.
+/// Whether a comment is skipped together with the ones before it: a directive, or a separate license block.
 fn is_skipped(comment: &str) -> bool {
     let plain = without_marks(comment);
     let lower = plain.trim_start().to_lowercase();
@@ -204,7 +204,7 @@ fn is_header(node: Node<'_>, text: &str) -> bool {
     imports.iter().any(|part| kind.contains(part)) || text_of(node, text).contains("require(")
 }
 
-/// Takes away an underlined title, which is most often the file's own name.
+/// Removes an underlined title, which is usually the file's name.
 fn without_title(text: &str) -> &str {
     let mut lines = text.splitn(3, '\n');
     let (_title, underline, rest) = (lines.next(), lines.next(), lines.next());
@@ -215,7 +215,7 @@ fn without_title(text: &str) -> &str {
     }
 }
 
-/// Takes away the tags whose text is the file's description.
+/// Removes the tags whose text is the file's description.
 fn without_file_tags(whole: &str) -> String {
     let line = |line: &str| {
         let tagged = line.trim_start();

@@ -1,17 +1,16 @@
 //! Parents and siblings of nodes.
 //!
-//! The parser's library looks for them from the root, past all siblings on the way. In a tree that is deep, or has a
-//! node with very many children side by side, asking for each node would be quadratic: there a table is made of the
-//! whole tree once.
+//! The parser's library searches from the root, past all siblings on the way. In a deep tree, or one with a node with
+//! very many children, doing so for each node would be quadratic; for these a table of the whole tree is built once.
 
 use crate::parse::SyntaxTree;
 use std::collections::HashMap;
 use tree_sitter::Node;
 
-/// Answers who the parent and the siblings of a node are.
+/// Finds the parent and siblings of a node.
 #[derive(Debug)]
 pub(crate) struct Ancestry<'tree> {
-    /// `None` where the library is fast enough.
+    /// `None` if the library is fast enough.
     table: Option<Table<'tree>>,
 }
 

@@ -1,5 +1,5 @@
-//! Everything that is said of a file: its definitions with what they call and how hard they are to follow, and what
-//! the file needs.
+//! All annotations of a file: its definitions with calls and complexity, and its
+//! imports.
 
 use crate::{
     analysis::{Source, complexity},
@@ -10,20 +10,20 @@ use crate::{
 use serde::Serialize;
 use std::collections::HashSet;
 
-/// As many names of what a definition calls as are kept.
+/// Maximum called names kept per definition.
 const CALLS: usize = 200;
 
-/// Everything that is said of a file.
+/// All annotations of a file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileAnnotations {
-    /// Which file.
+    /// Path of the file.
     pub file: String,
-    /// What it is written in.
+    /// Its language.
     pub language: Language,
-    /// The modules that it needs, as they are written.
+    /// The modules that it imports, as written.
     pub imports: Vec<String>,
-    /// What it defines, in its order.
+    /// Its definitions, in order.
     pub annotations: Vec<Annotation>,
     /// The line of its first syntax error.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,13 +35,13 @@ pub struct FileAnnotations {
 pub struct Call {
     /// The name of what is called.
     pub name: String,
-    /// Where, in bytes.
+    /// Byte offset.
     pub at: usize,
-    /// On which line.
+    /// Line.
     pub line: u32,
 }
 
-/// Every call in a text, in its order.
+/// All calls in a text, in order.
 pub fn calls(language: Language, text: &str, tree: &SyntaxTree) -> Vec<Call> {
     if language.is_outline() {
         return Vec::new();
@@ -58,7 +58,7 @@ pub fn calls(language: Language, text: &str, tree: &SyntaxTree) -> Vec<Call> {
     all
 }
 
-/// Reads a whole file.
+/// Annotates a whole file.
 pub fn file(language: Language, path: &str, text: &str, tree: &SyntaxTree) -> FileAnnotations {
     let mut definitions = parse::definitions(language, path, text, tree);
     let mut seen: Vec<HashSet<String>> = vec![HashSet::new(); definitions.len()];

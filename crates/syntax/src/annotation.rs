@@ -1,18 +1,18 @@
-//! What is said of one definition in a source file.
+//! The annotation of one definition in a source file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What kind of thing is defined. The order is the one in which they are counted.
+/// The kind of a definition, in the order of summaries.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A function of its own.
+    /// A free function.
     Function,
-    /// A function of a type.
+    /// A function of a type (method).
     Method,
     /// A class.
     Class,
@@ -24,15 +24,15 @@ pub enum Kind {
     Struct,
     /// A trait.
     Trait,
-    /// A name for a type.
+    /// A type alias.
     Type,
-    /// A value with a name at the top of a file or type.
+    /// A named value at the top level of a file or type.
     Constant,
     /// A module or namespace inside a file.
     Module,
     /// A macro.
     Macro,
-    /// A named value of a type: a property or field.
+    /// A property or field of a type.
     Property,
     /// A table or view of a database.
     Table,
@@ -49,7 +49,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// One of them.
+    /// The singular name.
     pub fn singular(self) -> &'static str {
         match self {
             Self::Function => "function",
@@ -73,7 +73,7 @@ impl Kind {
         }
     }
 
-    /// Several of them; the key of a summary.
+    /// The plural name, which is the key in a summary.
     pub fn plural(self) -> &'static str {
         match self {
             Self::Function => "functions",
@@ -119,7 +119,7 @@ impl Kind {
         Self::Block,
     ];
 
-    /// The kind that is called so.
+    /// The kind with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.singular() == name)
     }
@@ -129,23 +129,23 @@ impl Kind {
         matches!(self, Self::Function | Self::Method)
     }
 
-    /// Whether a function in it is a method.
+    /// Whether functions inside it are methods.
     pub fn has_methods(self) -> bool {
         matches!(self, Self::Class | Self::Interface | Self::Enum | Self::Struct | Self::Trait)
     }
 }
 
-/// Who may use a definition.
+/// The visibility of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Visibility {
-    /// Everybody.
+    /// Visible everywhere.
     Public,
-    /// Types that are made from its own.
+    /// Visible to subtypes.
     Protected,
-    /// Its package, crate or module.
+    /// Visible in its package, crate or module.
     Internal,
-    /// Its own file or type.
+    /// Visible in its own file or type.
     Private,
 }
 
@@ -175,18 +175,18 @@ impl Visibility {
     }
 }
 
-/// A parameter, as it is written.
+/// A parameter, as written.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Parameter {
     /// Its name or pattern.
     pub name: String,
-    /// Its type, where one is written.
+    /// Its type, if written.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// What it is where it is left out.
+    /// Its default value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// Whether it may be left out.
+    /// Whether it is optional.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
 }
@@ -196,26 +196,26 @@ pub struct Parameter {
 pub struct Doc {
     /// Its first sentence or paragraph.
     pub summary: String,
-    /// What is said of parameters.
+    /// Descriptions of parameters.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub params: Vec<Said>,
-    /// What is said of the result.
+    /// Description of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub returns: Option<String>,
-    /// What is said of errors, by their type where one is named.
+    /// Descriptions of errors, by type if one is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub raises: Vec<Said>,
-    /// Since when, or why, it should not be used any more.
+    /// The version or reason of its deprecation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<String>,
 }
 
-/// What is said of something with a name.
+/// A name with its description.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Said {
-    /// Of what.
+    /// The name.
     pub name: String,
-    /// What.
+    /// The description.
     pub text: String,
 }
 
@@ -223,29 +223,29 @@ pub struct Said {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Annotation {
-    /// Stays the same while other parts of the file change: kind, file and qualified name, and which one of several.
+    /// Stable id: kind, file, qualified name, and a number if there are several.
     pub id: String,
-    /// What it is.
+    /// Its kind.
     #[serde(rename = "type")]
     pub kind: Kind,
     /// Its name.
     pub name: String,
-    /// Its name with those of the types, functions and modules around it.
+    /// Its name qualified by the enclosing types, functions and modules.
     pub qualified_name: String,
-    /// Its head, without the body, on one line.
+    /// Its signature, without the body, on one line.
     pub signature: String,
-    /// What it takes, without the receiver; left out where it can't be called.
+    /// Its parameters, without the receiver; absent if it is not callable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Vec<Parameter>>,
-    /// What it gives back, where that is written.
+    /// Its return type, if written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub return_type: Option<String>,
     /// `async`, `static`, `abstract` and the like.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modifiers: Vec<String>,
-    /// Who may use it.
+    /// Its visibility.
     pub visibility: Visibility,
-    /// Decorators, annotations and attributes, as they are written.
+    /// Decorators, annotations and attributes, as written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decorators: Vec<String>,
     /// Its doc comment, as plain text.
@@ -260,44 +260,44 @@ pub struct Annotation {
     pub end_line: u32,
     /// Whether other files can use it.
     pub exported: bool,
-    /// The definition that it stands in.
+    /// The enclosing definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// How hard it is to follow.
+    /// Its complexity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complexity: Option<Figures>,
-    /// The names of what it calls, each once, in their order.
+    /// The distinct names that it calls, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<String>,
 }
 
-/// How hard a function is to follow.
+/// The complexity of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Figures {
-    /// Independent ways through it.
+    /// Cyclomatic complexity: independent paths through it.
     pub cyclomatic: u32,
-    /// What a reader has to keep in mind.
+    /// Cognitive complexity.
     pub cognitive: u32,
 }
 
-/// How many of each kind, in the order of [`Kind`]; only kinds that are there.
+/// Counts per kind, in the order of [`Kind`], without zeros.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counts(BTreeMap<Kind, usize>);
 
 impl Counts {
-    /// Counts one more.
+    /// Adds one.
     pub fn add(&mut self, kind: Kind) {
         *self.0.entry(kind).or_default() += 1;
     }
 
-    /// Adds those of another.
+    /// Adds the counts of another.
     pub fn merge(&mut self, other: &Self) {
         for (kind, count) in &other.0 {
             *self.0.entry(*kind).or_default() += count;
         }
     }
 
-    /// How many in all.
+    /// The total.
     pub fn total(&self) -> usize {
         self.0.values().sum()
     }

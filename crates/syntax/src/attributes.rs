@@ -1,4 +1,4 @@
-//! Attributes that stand above what they are about, by name: documentation, types, and what is shown as it is written.
+//! Attributes above a definition, by name: documentation, types, and decorators.
 
 use crate::{ancestry::Ancestry, language::text_of, pack::Settings};
 use tree_sitter::Node;
@@ -11,18 +11,18 @@ pub(crate) struct Attribute<'tree> {
     argument: Option<Node<'tree>>,
 }
 
-/// What attributes say in words.
+/// The documentation given by attributes.
 #[derive(Debug)]
 pub(crate) enum Text {
-    /// This.
+    /// This text.
     Said(String),
-    /// That it is none of the reader's business.
+    /// Explicitly hidden.
     Hidden,
-    /// Nothing.
+    /// No documentation.
     None,
 }
 
-/// Those directly above a node that the pack knows, nearest first.
+/// Known attributes directly above a node, nearest first.
 pub(crate) fn above<'tree>(
     settings: &'static Settings,
     kin: &Ancestry<'tree>,
@@ -71,7 +71,7 @@ pub(crate) fn said<'tree>(
     Text::None
 }
 
-/// The types that attributes give to the function of that name: of its parameters, and of its result.
+/// The parameter and result types that attributes give to the named function.
 pub(crate) fn types(
     settings: &Settings,
     attributes: &[Attribute<'_>],
@@ -83,7 +83,7 @@ pub(crate) fn types(
     attributes.iter().filter(types).find_map(|one| typed(one.argument?, name, text))
 }
 
-/// Those that are shown as they are written.
+/// The attributes that are shown as decorators.
 pub(crate) fn shown<'tree>(
     settings: &Settings,
     attributes: &[Attribute<'tree>],
@@ -93,7 +93,7 @@ pub(crate) fn shown<'tree>(
     attributes.iter().filter(shown).map(|one| one.node).collect()
 }
 
-/// `f(a, b) :: c`, perhaps with conditions behind it.
+/// Parses `f(a, b) :: c`, optionally followed by conditions.
 fn typed(argument: Node<'_>, name: &str, text: &str) -> Option<(Vec<String>, String)> {
     let line =
         |node: Node<'_>| text_of(node, text).split_whitespace().collect::<Vec<_>>().join(" ");

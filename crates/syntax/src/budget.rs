@@ -1,4 +1,4 @@
-//! What reading one file may cost.
+//! The cost budget of reading one file.
 //!
 //! Every limit is a count that grows with the length of the text, so the cost of a file is linear by construction: steps
 //! of the parser (its progress callback comes every 100), bytes that its lexer reads (a scanner may look ahead to the end
@@ -12,7 +12,7 @@ use std::{
 };
 use tree_sitter::{Node, Tree};
 
-/// Steps of the parser between two calls of its progress callback.
+/// Parser steps between two calls of its progress callback.
 const STEPS_PER_CALLBACK: u64 = 100;
 /// Work of a query between two calls of its progress callback.
 pub(crate) const WORK_PER_CALLBACK: u64 = 1000;
@@ -66,10 +66,10 @@ impl fmt::Display for Limit {
     }
 }
 
-/// What reading one text may cost, and the hook that ends it early.
+/// The budget of reading one text, and its cancellation hook.
 #[derive(Clone, Copy)]
 pub struct ParseBudget<'a> {
-    /// Asked while the work goes on; `true` ends it.
+    /// Polled during the work; `true` cancels it.
     pub cancelled: &'a dyn Fn() -> bool,
     /// Most steps of the parser.
     pub steps: u64,
@@ -118,7 +118,7 @@ impl<'a> ParseBudget<'a> {
     }
 }
 
-/// What the reading of a text has cost so far.
+/// The cost of reading a text so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ParseCost {
     /// Steps of the parser.
@@ -135,7 +135,7 @@ pub struct ParseCost {
     pub work: u64,
 }
 
-/// Counts what passes over a text look at, and ends them where they are cancelled or exceed the budget.
+/// Counts the work of passes over a text, and ends them if they are cancelled or exceed the budget.
 pub(crate) struct Work<'a> {
     cancelled: &'a dyn Fn() -> bool,
     most: u64,
@@ -156,7 +156,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Counts bytes or items that are looked at. `false` ends the pass.
+    /// Counts visited bytes or items. `false` ends the pass.
     pub(crate) fn spend(&self, amount: usize) -> bool {
         let done = self.done.get().saturating_add(amount as u64);
         self.done.set(done);
@@ -175,7 +175,7 @@ impl<'a> Work<'a> {
         self.is_cancelled.get()
     }
 
-    /// Which limit is exceeded.
+    /// The exceeded limit.
     pub(crate) fn exceeded(&self) -> Option<Limit> {
         (self.done.get() > self.most).then_some(Limit::Work(self.most))
     }
@@ -207,7 +207,7 @@ impl<'a> Meter<'a> {
         ParseCost { steps, lookahead, ..ParseCost::default() }
     }
 
-    /// Which limit is exceeded; `None` as well where the work was cancelled.
+    /// The exceeded limit; also `None` if the work was cancelled.
     pub(crate) fn exceeded(&self) -> Option<Limit> {
         self.exceeded.filter(|_| !self.cancelled)
     }
@@ -223,7 +223,7 @@ impl<'a> Meter<'a> {
         self.goes_on()
     }
 
-    /// Counts bytes that are handed to the lexer. `false` means that it gets none.
+    /// Counts bytes passed to the lexer. `false` means that it gets none.
     pub(crate) fn read(&mut self, bytes: usize) -> bool {
         self.lookahead += bytes as u64;
         if self.lookahead > self.budget.lookahead {
@@ -252,7 +252,7 @@ impl<'a> Meter<'a> {
     }
 }
 
-/// Which texts are not even tried.
+/// Rejects texts that are not parsed at all.
 pub(crate) fn is_too_large(text: &str, budget: &ParseBudget<'_>) -> Option<Limit> {
     if text.len() as u64 > budget.bytes {
         return Some(Limit::Bytes(budget.bytes));
@@ -261,7 +261,7 @@ pub(crate) fn is_too_large(text: &str, budget: &ParseBudget<'_>) -> Option<Limit
     (deepest > MAX_NESTED_ANGLES).then_some(Limit::Nesting(MAX_NESTED_ANGLES as u64))
 }
 
-/// How deep `A<B<C` nests. A bracket of another kind, and the end of a statement, ends what was open.
+/// The nesting depth of `A<B<C`. Other brackets and the end of a statement reset it.
 fn nested_angles(text: &str) -> usize {
     let (mut open, mut deepest) = (0_usize, 0);
     let mut before = b' ';
@@ -278,7 +278,7 @@ fn nested_angles(text: &str) -> usize {
     deepest
 }
 
-/// What makes some questions about a tree expensive.
+/// The properties of a tree that make some lookups expensive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TreeShape {
     /// How many siblings a query passes in all to find the next named one.
@@ -290,7 +290,7 @@ pub(crate) struct TreeShape {
 }
 
 impl TreeShape {
-    /// `None` where the work was cancelled.
+    /// `None` if the work was cancelled.
     fn of(tree: &Tree, goes_on: &mut dyn FnMut() -> bool) -> Option<Self> {
         let mut shape = Self::default();
         let mut cursor = tree.walk();
@@ -322,7 +322,7 @@ impl TreeShape {
     }
 }
 
-/// The children of one node, as far as they were seen.
+/// Counts of the children of one node so far.
 #[derive(Debug, Default)]
 struct Row {
     is_error: bool,

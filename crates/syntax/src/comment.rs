@@ -16,14 +16,14 @@ use tree_sitter::Node;
 /// A doc comment without its marks.
 #[derive(Debug, Clone)]
 pub(crate) struct Comment {
-    /// What it says, without tags that repeat the signature.
+    /// Its text, without tags that repeat the signature.
     pub(crate) plain: String,
-    /// All of it.
+    /// The full text.
     whole: String,
 }
 
 impl Comment {
-    /// Reads a comment whose marks are gone; `None` where it says nothing.
+    /// Reads a comment without its marks; `None` if it is empty.
     pub(crate) fn read(settings: &Settings, whole: &str) -> Option<Self> {
         let Comments { tags, html, .. } = settings.comments;
         let whole = if tags == Tags::At { with_at(whole) } else { whole.to_owned() };
@@ -71,7 +71,7 @@ pub(crate) fn describe<'tree>(
     Comment::read(settings, &whole)
 }
 
-/// The statement that a definition is the heart of: an export, a declaration, a decorated definition.
+/// The statement that wraps a definition: an export, a declaration, a decorated definition.
 pub(crate) fn statement<'tree>(
     settings: &Settings,
     kin: &Ancestry<'tree>,
@@ -84,7 +84,7 @@ pub(crate) fn statement<'tree>(
     outer
 }
 
-/// Whether a node is no more than a wrapper of what it holds.
+/// Whether a node only wraps its child.
 pub(crate) fn wraps(settings: &Settings, parent: Node<'_>) -> bool {
     settings.wrappers.iter().any(|kind| kind == parent.kind()) && !is_group(parent)
 }
@@ -185,7 +185,7 @@ fn before<'tree>(
     Some(found)
 }
 
-/// Whether a node is a comment, whatever the grammar calls it.
+/// Whether a node is a comment, under any name in the grammar.
 pub(crate) fn is_comment(settings: &Settings, node: Node<'_>) -> bool {
     node.kind().contains("comment")
         || settings.comments.kinds.iter().any(|kind| kind == node.kind())
@@ -251,7 +251,7 @@ pub(crate) fn without_marks(said: &str) -> String {
     said.lines().map(|line| without_lead(line.trim_start())).collect::<Vec<_>>().join("\n")
 }
 
-/// Takes away what a line comment starts with, and one space.
+/// Removes the start of a line comment, and one space.
 fn without_lead(line: &str) -> String {
     let leads = ["///", "//!", "//", "---", "--", "##", "#", "%%", "%", ";;", ";"];
     let rest = leads.iter().find_map(|lead| line.strip_prefix(lead)).unwrap_or(line);
@@ -269,7 +269,7 @@ fn without_leads(said: &str, mark: &str) -> Vec<String> {
     lines
 }
 
-/// Takes away the marks around a block of any language.
+/// Removes the marks around a block comment of any language.
 fn without_block(said: &str) -> String {
     if said.starts_with("/*") {
         return without_stars(said);
@@ -303,7 +303,7 @@ fn with_at(comment: &str) -> String {
     comment.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Text of a page without tags, its commonest entities as what they stand for, on one line.
+/// HTML text without tags and with common entities decoded, on one line.
 pub(crate) fn without_markup(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -333,7 +333,7 @@ fn docstring(node: Node<'_>, text: &str) -> Option<String> {
     Some(parts.map(|part| text_of(part, text)).collect())
 }
 
-/// Takes away `/**`, `*/` and the stars at the start of lines.
+/// Removes `/**`, `*/` and the stars at the start of lines.
 fn without_stars(comment: &str) -> String {
     let inner = comment.trim().trim_start_matches('/').trim_end_matches('/').trim_matches('*');
     // Doxygen's `/*!`.
@@ -351,7 +351,7 @@ fn without_tags(comment: &str) -> String {
     comment.lines().take_while(|line| !parts::is_tag(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// Where tags alone are written, the text is in one of them.
+/// If a comment has only tags, the text is taken from one of them.
 fn tagged_text(comment: &str) -> String {
     let lead = without_tags(comment);
     if !lead.trim().is_empty() {
@@ -370,7 +370,7 @@ fn tagged_text(comment: &str) -> String {
     ["description", "desc", "summary", "brief"].into_iter().find_map(tagged).unwrap_or(lead)
 }
 
-/// Takes away the indentation that all lines but the first share.
+/// Removes the indentation shared by all lines but the first.
 fn dedent(text: &str) -> String {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let shared =
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn directives_are_told_from_words() {
+    fn directives_are_distinguished_from_words() {
         for line in ["go:build linux", "nolint:errcheck"] {
             assert!(is_directive(line), "{line}");
         }

@@ -1,7 +1,7 @@
-//! Source text in, annotations and findings out.
+//! Parses source text into annotations and findings.
 //!
-//! Knows languages and their syntax. Pure: no files, no index, no protocol; whoever needs to know of other files
-//! hands a function in.
+//! Owns languages and their syntax. Pure: no files, no index, no protocol; a caller that needs other files passes in a
+//! function.
 
 mod about;
 pub mod analysis;

@@ -1,4 +1,4 @@
-//! How hard each function is to follow, and what makes it so.
+//! The complexity of each function, with the reasons for it.
 
 mod sweep;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::{cmp::Reverse, collections::HashSet};
 use sweep::{Measured, sweep};
 
-/// How hard a function is to test and change, by its cyclomatic complexity.
+/// The grade of a function by its cyclomatic complexity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Grade {
@@ -38,18 +38,18 @@ impl Grade {
     }
 }
 
-/// What makes a function hard to follow.
+/// A contribution to cognitive complexity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reason {
-    /// Where, counted from 1.
+    /// Line, counted from 1.
     pub line: u32,
     /// What it adds to the cognitive complexity.
     pub adds: u32,
-    /// What stands there.
+    /// The construct.
     pub what: String,
 }
 
-/// The figures of one function.
+/// The metrics of one function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FunctionFigures {
@@ -57,11 +57,11 @@ pub struct FunctionFigures {
     pub name: String,
     /// First line.
     pub line: u32,
-    /// Independent ways through it: 1, and 1 for each branch. Anonymous functions count with the one around them,
-    /// those with a name by themselves.
+    /// Cyclomatic complexity: 1, and 1 for each branch. Anonymous functions count toward the enclosing one, named ones
+    /// separately.
     pub cyclomatic: u32,
-    /// What a reader has to keep in mind: 1 for each break in the flow, and 1 for each level that it is nested. What
-    /// stands in nested functions counts with the one around them as well.
+    /// Cognitive complexity: 1 for each break in the flow, and 1 for each nesting level. Nested functions also count
+    /// toward the enclosing one.
     pub cognitive: u32,
     /// Deepest nesting of branches, loops and blocks that change the flow.
     pub nesting: u32,
@@ -69,14 +69,14 @@ pub struct FunctionFigures {
     pub parameters: u32,
     /// Lines.
     pub length: u32,
-    /// By the cyclomatic complexity.
+    /// Grade by cyclomatic complexity.
     pub grade: Grade,
-    /// What adds most to the cognitive complexity, most first.
+    /// The largest contributions to cognitive complexity, largest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Reason>,
 }
 
-/// The figures of one file.
+/// The metrics of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Complexity {
@@ -84,7 +84,7 @@ pub struct Complexity {
     pub functions: Vec<FunctionFigures>,
     /// Cyclomatic complexity of the file: 1, and 1 for each branch in it.
     pub cyclomatic: u32,
-    /// Cognitive complexity of the file: that of its outermost functions, and of what stands beside them.
+    /// Cognitive complexity of the file: of its outermost functions and top-level code.
     pub cognitive: u32,
     /// Deepest nesting in one of its functions.
     pub nesting: u32,
@@ -92,7 +92,7 @@ pub struct Complexity {
     pub lines: u32,
 }
 
-/// How many branches a file has.
+/// The number of branches in a file.
 pub fn branches(language: Language, text: &str, tree: &SyntaxTree) -> usize {
     let marks = matches(tree, language.grammar().branches(), tree.root_node(), text);
     let nodes = marks.iter().flat_map(|mark| &mark.captures).filter(|(name, _)| *name == "branch");
@@ -122,7 +122,7 @@ pub fn measure_all(source: &Source<'_>, definitions: &[Definition]) -> Complexit
     }
 }
 
-/// The figures of every definition that can be called, by its place in the list.
+/// The complexity of every callable definition, by index.
 pub fn figures(source: &Source<'_>, definitions: &[Definition]) -> Vec<(usize, Figures)> {
     let (measured, _) = sweep(source, definitions);
     let pair = |one: &Measured| {
@@ -132,7 +132,7 @@ pub fn figures(source: &Source<'_>, definitions: &[Definition]) -> Vec<(usize, F
     measured.iter().map(pair).collect()
 }
 
-/// All figures of every definition that can be called, by its place in the list.
+/// All metrics of every callable definition, by index.
 pub(super) fn all_figures(
     source: &Source<'_>,
     definitions: &[Definition],
@@ -236,7 +236,7 @@ mod tests {
         );
     }
 
-    /// Cognitive complexity of the function that stands first.
+    /// Cognitive complexity of the first function.
     fn cognitive(language: Language, text: &str) -> u32 {
         let tree = parse::tree(language, text, &|| false).unwrap();
         let source = Source { path: "f", language, text, tree: &tree };

@@ -1,4 +1,4 @@
-//! What `analyze_code` finds in one file. Pure: text and tree in, findings out.
+//! The analyses of `analyze_code` for one file. Pure: text and tree in, findings out.
 
 pub mod complexity;
 pub mod dependencies;
@@ -7,15 +7,15 @@ pub mod rules;
 
 use crate::{language::Language, parse::SyntaxTree};
 
-/// A file as every analysis takes it.
+/// The input of every analysis.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// How it is called.
+    /// Its path.
     pub path: &'a str,
-    /// What it is written in.
+    /// Its language.
     pub language: Language,
-    /// What it says.
+    /// Its text.
     pub text: &'a str,
-    /// The same as a tree.
+    /// Its syntax tree.
     pub tree: &'a SyntaxTree,
 }

@@ -1,7 +1,6 @@
-//! Findings by rule. A rule is data: `languages/README.md` says how one is written.
+//! Findings by rule. Rules are data: `languages/README.md` describes their format.
 //!
-//! Owns what a finding says. How a rule is read is in [`read`], which rules hold in [`set`], how a tree is searched
-//! in [`engine`].
+//! Owns the content of findings. [`read`] parses rules, [`set`] selects the active ones, [`engine`] searches the tree.
 
 mod engine;
 mod names;
@@ -15,35 +14,35 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use set::{Problem, RuleSet};
 
-/// Evidence is a line, not a file.
+/// Maximum characters of evidence.
 const LONGEST_EVIDENCE: usize = 160;
-/// Evidence is searched for secrets in as many bytes.
+/// Maximum bytes of evidence searched for secrets.
 const MAX_SEARCHED_BYTES: usize = 10_000;
-/// Where a file has more secrets, no evidence is shown.
+/// If a file has more secrets, no evidence is shown.
 const MAX_SECRETS: usize = 500;
-/// What stands in evidence instead of a secret.
+/// Replaces secrets in evidence.
 const HIDDEN: &str = "…";
 
-/// Which of the analyses a rule belongs to.
+/// The analysis that a rule belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Analysis {
     /// Idioms, designs and smells.
     Patterns,
-    /// What an attacker could use.
+    /// Security weaknesses.
     #[default]
     Security,
 }
 
-/// How much a finding matters, most first.
+/// The severity of a finding, highest first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Mend it now.
+    /// Fix it now.
     High,
-    /// Mend it soon.
+    /// Fix it soon.
     Medium,
     /// Worth a look.
     Low,
@@ -51,18 +50,18 @@ pub enum Severity {
     Info,
 }
 
-/// How sure a finding is, surest first.
+/// The confidence of a finding, highest first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// What is seen is the weakness itself.
+    /// The code shows the weakness itself.
     High,
-    /// It is one unless the code around it takes care.
+    /// A weakness unless the surrounding code prevents it.
     #[default]
     Medium,
-    /// It depends on what the values are.
+    /// Depends on the values.
     Low,
 }
 
@@ -70,42 +69,42 @@ pub enum Confidence {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// Which rule found it.
+    /// The id of the rule.
     pub rule: String,
-    /// What it is about.
+    /// Its category.
     pub category: String,
     /// The weakness in the Common Weakness Enumeration, such as `CWE-89`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwe: Option<String>,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// How sure it is.
+    /// Its confidence.
     pub confidence: Confidence,
-    /// Where it starts, counted from 1.
+    /// First line, counted from 1.
     pub line: u32,
-    /// The last line of it.
+    /// Last line.
     pub end_line: u32,
-    /// What is wrong, or what was recognised.
+    /// What is wrong, or what was recognized.
     pub message: String,
-    /// The source there; secrets are not repeated.
+    /// The source text, with secrets masked.
     pub evidence: String,
-    /// What to do about it.
+    /// How to fix it.
     pub fix: String,
 }
 
-/// Everything that the built-in rules of one analysis find, worst first. Asks `stopped` while it looks.
+/// All findings of the built-in rules of one analysis, worst first. Polls `stopped`.
 pub fn check(source: &Source<'_>, analysis: Analysis, stopped: &dyn Fn() -> bool) -> Vec<Finding> {
     check_with(RuleSet::built_in(), source, analysis, stopped)
 }
 
-/// Everything that the rules of one analysis find, worst first. Asks `stopped` while it looks.
+/// All findings of the rules of one analysis, worst first. Polls `stopped`.
 pub fn check_with(
     rules: &RuleSet,
     source: &Source<'_>,
     analysis: Analysis,
     stopped: &dyn Fn() -> bool,
 ) -> Vec<Finding> {
-    // A rule that knows secrets is asked in every analysis, so that no other rule's evidence shows one.
+    // Rules that detect secrets run in every analysis, so that no other rule's evidence shows one.
     let used: Vec<&Rule> = rules
         .of(source.language)
         .filter(|rule| rule.about.analysis == analysis || rule.knows_secrets)
@@ -116,7 +115,7 @@ pub fn check_with(
         .filter_map(|hit| hit.secret.clone())
         .filter_map(|at| source.text.get(at))
         .collect();
-    // Of two secrets, one may be a part of the other.
+    // Secrets may overlap.
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets.dedup();
     let of_analysis = hits.iter().filter(|hit| hit.rule.about.analysis == analysis);
@@ -131,7 +130,7 @@ fn finding(source: &Source<'_>, hit: &Hit<'_>, secrets: &[&str]) -> Finding {
     let about = &hit.rule.about;
     let hide = |text: String, secret: &&str| text.replace(secret, HIDDEN);
     let whole = source.text.get(hit.range.clone()).unwrap_or_default();
-    // A secret may go on after the first line.
+    // A secret may span several lines.
     let whole = whole.get(..whole.floor_char_boundary(MAX_SEARCHED_BYTES)).unwrap_or_default();
     let whole = if secrets.len() > MAX_SECRETS {
         HIDDEN.to_owned()

@@ -1,7 +1,7 @@
-//! One pass over everything that a language pack marks, in the order of the text.
+//! One pass over all nodes marked by a language pack, in source order.
 //!
-//! Cost grows with the number of marks, not with how deep functions are nested: what a function adds up goes to the one
-//! around it when it ends, and levels are counted from the start of the file and taken off afterwards.
+//! Cost grows with the number of marks, not with function nesting: a function's totals are added to the enclosing one
+//! when it ends, and levels are counted from the start of the file and subtracted afterwards.
 
 use super::Reason;
 use crate::{
@@ -16,13 +16,13 @@ use std::{
 };
 use tree_sitter::Node;
 
-/// A function is explained by no more than this.
+/// Maximum reasons listed per function.
 const MOST_REASONS: usize = 5;
 
-/// What was found of one function.
+/// The result for one function.
 #[derive(Debug)]
 pub(super) struct Measured {
-    /// Its place in the list of definitions.
+    /// Its index in the list of definitions.
     pub(super) definition: usize,
     pub(super) cyclomatic: u32,
     pub(super) cognitive: u32,
@@ -30,14 +30,14 @@ pub(super) struct Measured {
     pub(super) why: Vec<Reason>,
 }
 
-/// What was found of the whole file.
+/// The result for the whole file.
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) branches: u32,
     pub(super) cognitive: u32,
 }
 
-/// What a mark means. The order is that in which marks of one node take effect.
+/// A mark of a node, in the order in which marks of one node take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Mark {
     Head,
@@ -66,13 +66,13 @@ impl Mark {
         })
     }
 
-    /// Whether it speaks of the level of what a node holds: of such marks a node has one.
+    /// Whether it sets the level of a node's content: a node has at most one such mark.
     fn is_level(self) -> bool {
         matches!(self, Self::Even | Self::Structure | Self::Deep | Self::Flat)
     }
 }
 
-/// A mark with its place.
+/// A mark with its range.
 #[derive(Debug)]
 struct Item<'tree> {
     range: Range<usize>,
@@ -81,18 +81,18 @@ struct Item<'tree> {
     node: Option<Node<'tree>>,
 }
 
-/// Something that adds to the cognitive complexity.
+/// A contribution to cognitive complexity.
 #[derive(Debug, Clone, Copy)]
 struct Weight<'tree> {
-    /// Of structures, 1 and every level from the start of the file; of others, as it is.
+    /// For structures, 1 plus the levels from the start of the file; for others, the value itself.
     adds: u32,
     node: Node<'tree>,
 }
 
-/// What adds up while a function is open.
+/// Running totals of an open function.
 #[derive(Debug, Default)]
 struct Tally<'tree> {
-    /// Its place in the list of definitions; `None` for the file.
+    /// Its index in the list of definitions; `None` for the file.
     definition: Option<usize>,
     /// Levels around it.
     level: u32,
@@ -103,7 +103,7 @@ struct Tally<'tree> {
     structures: u64,
     structure_sum: u64,
     flat_sum: u64,
-    /// The heaviest of each sort; levels make those of one sort comparable whatever function is asked.
+    /// The largest of each sort; levels make those of one sort comparable across functions.
     heavy_structures: Vec<Weight<'tree>>,
     heavy_flats: Vec<Weight<'tree>>,
 }
@@ -115,7 +115,7 @@ impl Tally<'_> {
         u32::try_from(sum).unwrap_or(u32::MAX)
     }
 
-    /// Takes what a function that ends has added up.
+    /// Adds the totals of a function that ends.
     fn take(&mut self, inner: &Self) {
         self.structures += inner.structures;
         self.structure_sum += inner.structure_sum;
@@ -150,7 +150,7 @@ impl Tally<'_> {
     }
 }
 
-/// Keeps the heaviest; of those that weigh the same, the first.
+/// Keeps the largest; the first of equal ones.
 fn keep<'tree>(kept: &mut Vec<Weight<'tree>>, weight: Weight<'tree>) {
     let place = kept.partition_point(|one| one.adds >= weight.adds);
     if place < MOST_REASONS {
@@ -159,7 +159,7 @@ fn keep<'tree>(kept: &mut Vec<Weight<'tree>>, weight: Weight<'tree>) {
     }
 }
 
-/// What people call it: `if` of `if_statement`, the operator of a condition.
+/// The display name: `if` of `if_statement`, the operator of a condition.
 fn word(node: Node<'_>, text: &str) -> String {
     if let Some(operator) = operator(node, text) {
         return format!("`{operator}`");
@@ -187,7 +187,7 @@ pub(super) fn sweep(source: &Source<'_>, definitions: &[Definition]) -> (Vec<Mea
     let mut pass = Pass { text: source.text, measured: Vec::new(), level: 0, nest: 0 };
     let mut tallies = vec![Tally::default()];
     let mut branches = 0;
-    // What is open, innermost last: tree nodes lie in each other, or apart.
+    // Open nodes, innermost last: tree nodes are nested or disjoint.
     let mut open: Vec<&Item<'_>> = Vec::new();
     for item in &items {
         while let Some(ended) = open.pop_if(|one| one.range.end <= item.range.start) {
@@ -205,7 +205,7 @@ pub(super) fn sweep(source: &Source<'_>, definitions: &[Definition]) -> (Vec<Mea
     (pass.measured, File { branches, cognitive })
 }
 
-/// Where the pass is.
+/// The state of the pass.
 struct Pass<'a> {
     text: &'a str,
     measured: Vec<Measured>,
@@ -262,7 +262,7 @@ impl Pass<'_> {
                 });
                 match tallies.last_mut() {
                     Some(around) if around.definition.is_some() => around.take(&tally),
-                    // A function is no level to the file that it stands in.
+                    // A function adds no level to its file.
                     Some(file) => file.flat_sum += u64::from(tally.cognitive()),
                     None => {}
                 }
@@ -305,8 +305,7 @@ fn items<'tree>(marks: &[Match<'tree>], text: &str) -> Vec<Item<'tree>> {
     items
 }
 
-/// Nodes that go on with what the node around them began: the `if` of an `else if`, and a condition with the same
-/// operator as the one that it is part of.
+/// Nodes that continue their parent: the `if` of an `else if`, and a condition with the same operator as its parent.
 fn continued(items: &[Item<'_>], text: &str) -> HashSet<usize> {
     let mut continued = HashSet::new();
     for item in items {
@@ -352,7 +351,7 @@ fn else_if(node: Node<'_>) -> Option<Node<'_>> {
     None
 }
 
-/// What an operator stands between, without parentheses.
+/// The operands of an operator, without parentheses.
 fn operands(node: Node<'_>) -> Vec<Node<'_>> {
     let all: Vec<Node<'_>> = node.named_children(&mut node.walk()).collect();
     all.into_iter().map(without_parentheses).collect()

@@ -1,4 +1,4 @@
-//! C#: a namespace is told by a project's name and the folders in it, where the repository keeps to that.
+//! C#: a namespace is resolved by a project's name and its folders, if the repository follows that convention.
 
 use super::{
     Asked, Ecosystem, Files, Target,
@@ -21,7 +21,7 @@ impl Projects {
         Self(all)
     }
 
-    /// Projects that a namespace may be of, those with the longest name first: the rest of the namespace, and the folder.
+    /// Candidate projects of a namespace, longest name first: the rest of the namespace, and the folder.
     fn of<'s>(&'s self, module: &'s str) -> impl Iterator<Item = (&'s str, &'s str)> {
         let ends = [module.len()].into_iter().chain(module.rmatch_indices('.').map(|(at, _)| at));
         ends.flat_map(move |end| {

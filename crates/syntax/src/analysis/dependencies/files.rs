@@ -1,4 +1,4 @@
-//! What resolution may know of a repository: the paths of its files, and what a few manifests say.
+//! The repository as seen by import resolution: file paths and a few manifests.
 
 use super::{
     External, csharp, dart, go,
@@ -54,15 +54,15 @@ pub enum Ecosystem {
     Swift,
 }
 
-/// As many files with one ending are held against each other.
+/// Maximum files with the same path ending that are compared.
 pub(super) const MOST_ALIKE: usize = 256;
-/// As many files of one package are what an import leads to.
+/// Maximum files of one package that an import resolves to.
 pub(super) const MOST_FILES: usize = 500;
 
 type Text<'a> = Box<dyn Fn(&str) -> Option<String> + Send + Sync + 'a>;
 type Version<'a> = Box<dyn Fn(Ecosystem, &str) -> Option<String> + Send + Sync + 'a>;
 
-/// The files of a repository. Built once, used for every file: manifests are read when they are first needed, and kept.
+/// The files of a repository. Built once, used for every file: manifests are read on first use and cached.
 pub struct Files<'a> {
     /// Sorted.
     paths: Vec<String>,
@@ -88,7 +88,7 @@ impl std::fmt::Debug for Files<'_> {
 
 impl<'a> Files<'a> {
     /// All paths of a repository, with slashes and from its top. `text` reads a manifest by its path; `version` says
-    /// which version of a package the repository asks for or has locked, and `None` for a package that it doesn't name.
+    /// which version of a package the repository requires or locks, and `None` for an unknown package.
     pub fn new(
         paths: impl IntoIterator<Item = String>,
         text: impl Fn(&str) -> Option<String> + Send + Sync + 'a,
@@ -159,7 +159,7 @@ impl<'a> Files<'a> {
         ids.iter().map(|id| self.paths[*id as usize].as_str())
     }
 
-    /// Every file whose path ends with these parts, those that are only these parts first.
+    /// All files whose path ends with these parts, exact matches first.
     pub(super) fn ending(&self, end: &str) -> impl Iterator<Item = &str> {
         let path = |id: &u32| self.paths[*id as usize].as_str();
         let tails = self.tails.get_or_init(|| {
@@ -183,8 +183,8 @@ impl<'a> Files<'a> {
         all.map(|at| folders[at].as_str())
     }
 
-    /// The file that ends with these parts and is nearest to `from`; of equally near ones the first. Where a great many
-    /// end so, it has to lie in a folder around `from`.
+    /// The file that ends with these parts and is nearest to `from`; the first of equally near ones. If a great many
+    /// match, it has to be in an enclosing folder of `from`.
     pub(super) fn nearest_ending(&self, from: &str, end: &str) -> Option<&str> {
         let mut alike: Vec<&str> = self.ending(end).take(MOST_ALIKE + 1).collect();
         if alike.len() > MOST_ALIKE {
@@ -202,12 +202,12 @@ impl<'a> Files<'a> {
         all.next().filter(|_| all.next().is_none())
     }
 
-    /// What a manifest says.
+    /// The text of a manifest.
     pub(super) fn read(&self, path: &str) -> Option<String> {
         if self.has(path) { (self.text)(path) } else { None }
     }
 
-    /// Every manifest of this name, with its folder, outer ones first. What was installed is not the repository's own.
+    /// Every manifest of this name, with its folder, outer ones first. Installed packages are excluded.
     pub(super) fn manifests(&self, name: &str) -> Vec<(String, String)> {
         let own = |path: &&str| {
             !path.split('/').any(|part| matches!(part, "node_modules" | "vendor" | "site-packages"))
@@ -234,7 +234,7 @@ fn backwards(path: &str) -> impl Iterator<Item = u8> {
     path.bytes().rev()
 }
 
-/// Of so many paths in the order of [`backwards`], the places of the one that is `end` and of those that end with `/` and
+/// The index ranges, in the order of [`backwards`], of the path equal to `end` and of those ending with `/` and
 /// `end`.
 fn side_by_side<'p>(
     count: usize,

@@ -1,4 +1,4 @@
-//! Go: an import names a folder, and leads to every file in it that is not a test, as they are one package.
+//! Go: an import names a folder, and resolves to all its non-test files, which form one package.
 
 use super::{
     Asked, Ecosystem, Files, Target,
@@ -108,7 +108,7 @@ pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     Target::package(files.package(Ecosystem::Go, &names(module, own)))
 }
 
-/// The files of a package; the one that is named after it or holds its documentation is the best known.
+/// The files of a package; the main one is named after it or contains its documentation.
 fn package(folder: &str, module: &str, files: &Files<'_>) -> Vec<String> {
     let is_source = |path: &&str| has_ending(path, "go") && !path.ends_with("_test.go");
     let sources = files.directly_in(folder).into_iter().filter(is_source).take(MOST_FILES);

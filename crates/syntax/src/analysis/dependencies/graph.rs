@@ -1,4 +1,4 @@
-//! The files of a repository as a graph: who needs whom, and where that goes round in circles.
+//! The dependency graph of a repository's files, with its cycles.
 
 use super::{External, Import};
 use schemars::JsonSchema;
@@ -8,34 +8,34 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
 };
 
-/// So many edges are looked at for a shortest circle among the files that are in one together; then the best of those
-/// found so far is taken, as looking from every file would take too long.
+/// Maximum edges visited in search of a shortest cycle of a component; then the best one found so far is used, because
+/// searching from every file would take too long.
 const LONGEST_LOOK: usize = 300_000;
 
-/// One file needs another.
+/// One file imports another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Edge {
     /// The file with the import.
     pub from: String,
-    /// The file that it leads to.
+    /// The imported file.
     pub to: String,
-    /// Whether it only declares the other as a part of itself.
+    /// Whether it only declares the other as its part.
     #[serde(default, skip_serializing_if = "super::is_false")]
     pub declares: bool,
 }
 
-/// Files that need each other in a circle.
+/// An import cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Cycle {
-    /// A shortest way round; the first is repeated at the end.
+    /// A shortest cycle; the first file is repeated at the end.
     pub path: Vec<String>,
-    /// How many files can all reach each other here; more than the path shows where circles are interwoven.
+    /// The number of files that all reach each other; more than in the path if cycles overlap.
     pub size: usize,
 }
 
-/// A file by how many need it.
+/// A file with its number of dependents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Needed {
@@ -51,25 +51,25 @@ struct Link {
     declares: bool,
 }
 
-/// Which file needs which. Built once for a repository.
+/// The dependency graph. Built once for a repository.
 #[derive(Debug)]
 pub struct Graph {
     /// Sorted.
     files: Vec<String>,
     needs: Vec<Vec<Link>>,
     needed_by: Vec<Vec<u32>>,
-    /// Without declarations: a module and the one that declares it are no circle.
+    /// Without declarations: a module and its parent are not a cycle.
     flow: Vec<Vec<u32>>,
-    /// Which of the components each file is in.
+    /// The component of each file.
     component_of: Vec<u32>,
     components: Vec<Vec<u32>>,
-    /// Every package, and by file which of them it uses.
+    /// All packages, and the ones used by each file.
     packages: Vec<External>,
     uses: Vec<Vec<u32>>,
 }
 
 impl Graph {
-    /// Every file of a repository with its imports. What an import leads to is part of the graph by that alone.
+    /// Builds the graph from every file with its imports. Import targets become part of the graph automatically.
     pub fn new<'i>(files: impl IntoIterator<Item = (&'i str, &'i [Import])>) -> Self {
         let files: Vec<(&str, &[Import])> = files.into_iter().collect();
         let mut names: BTreeSet<&str> = BTreeSet::new();
@@ -147,7 +147,7 @@ impl Graph {
         })
     }
 
-    /// Every edge as it stands.
+    /// All edges.
     pub(super) fn links(&self) -> impl Iterator<Item = (&str, &str, bool)> {
         let all = self.files.iter().zip(&self.needs);
         all.flat_map(|(from, links)| {
@@ -181,7 +181,7 @@ impl Graph {
         ids.iter().map(|id| &self.packages[*id as usize])
     }
 
-    /// The files that most others import, most first.
+    /// The most imported files, most imported first.
     pub fn most_needed(&self, limit: usize) -> Vec<Needed> {
         let mut all: Vec<(usize, &String)> =
             self.needed_by.iter().map(Vec::len).zip(&self.files).collect();
@@ -193,7 +193,7 @@ impl Graph {
             .collect()
     }
 
-    /// A circle for each set of files that can all reach each other, largest set first.
+    /// A cycle for each set of files that all reach each other, largest set first.
     pub fn cycles(&self) -> Vec<Cycle> {
         let mut all: Vec<Cycle> = self
             .components
@@ -205,7 +205,7 @@ impl Graph {
         all
     }
 
-    /// A shortest circle that a file is part of.
+    /// A shortest cycle through a file.
     pub fn cycle_through(&self, file: &str) -> Option<Cycle> {
         let id = self.id(file)?;
         let members = &self.components[self.component_of[id] as usize];
@@ -229,7 +229,7 @@ impl Graph {
     }
 }
 
-/// Circles among anything that is counted from 0: names by number, and who leads to whom.
+/// Cycles among nodes numbered from 0, given their names and edges.
 pub(super) fn cycles_of(names: &[&str], leads: &[Vec<u32>]) -> Vec<Cycle> {
     let found = components(leads).into_iter().filter(|members| members.len() > 1);
     let told = |path: Vec<u32>| path.iter().map(|id| names[*id as usize].to_owned()).collect();
@@ -241,7 +241,7 @@ pub(super) fn cycles_of(names: &[&str], leads: &[Vec<u32>]) -> Vec<Cycle> {
     all
 }
 
-/// Strongly connected components (Tarjan), with a stack of its own: chains of imports are as long as they like.
+/// Strongly connected components (Tarjan), with an explicit stack: import chains may be arbitrarily long.
 fn components(leads: &[Vec<u32>]) -> Vec<Vec<u32>> {
     const NEW: u32 = u32::MAX;
     let count = leads.len();
@@ -253,7 +253,7 @@ fn components(leads: &[Vec<u32>]) -> Vec<Vec<u32>> {
         if index[root as usize] != NEW {
             continue;
         }
-        // A file, and which of its edges comes next.
+        // A file and the index of its next edge.
         let mut work: Vec<(u32, usize)> = vec![(root, 0)];
         while let Some((node, edge)) = work.pop() {
             let at = node as usize;
@@ -288,7 +288,7 @@ fn components(leads: &[Vec<u32>]) -> Vec<Vec<u32>> {
     found
 }
 
-/// A shortest circle within a component, with its first repeated at the end.
+/// A shortest cycle within a component, with its first node repeated at the end.
 fn shortest(leads: &[Vec<u32>], members: &[u32]) -> Option<Vec<u32>> {
     let inside: HashSet<u32> = members.iter().copied().collect();
     let mut starts = members.to_vec();
@@ -306,7 +306,7 @@ fn shortest(leads: &[Vec<u32>], members: &[u32]) -> Option<Vec<u32>> {
     best
 }
 
-/// Where a circle is looked for.
+/// A search for a cycle.
 struct Search<'a> {
     leads: &'a [Vec<u32>],
     inside: &'a HashSet<u32>,
@@ -315,7 +315,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The shortest way from a file back to itself, with its start at both ends. Counts the edges that it looks at.
+    /// The shortest path from a file back to itself, with the start at both ends. Counts visited edges.
     fn around(&self, start: u32, looked: &mut usize) -> Option<Vec<u32>> {
         let mut before: HashMap<u32, u32> = HashMap::new();
         let mut waiting = VecDeque::from([(start, 1)]);

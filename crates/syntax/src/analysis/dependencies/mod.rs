@@ -1,7 +1,7 @@
-//! What a file needs, which files of the repository that is, and what follows from it for the repository as a graph.
+//! The imports of a file, the repository files they resolve to, and the resulting dependency graph.
 //!
-//! Knows no disk: a view of the repository's paths and manifests is handed in. One file a family of languages says how
-//! their imports lead to files; what an import is, is said by the language's `imports.scm`.
+//! Does no I/O: the caller passes a view of the repository's paths and manifests. One module per language family resolves
+//! imports to files; each language's `imports.scm` defines what an import is.
 
 mod csharp;
 mod dart;
@@ -38,28 +38,28 @@ use std::collections::HashSet;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Import {
-    /// As it is written; of a Rust `use` with braces, the part before them.
+    /// The module as written; for a Rust `use` with braces, the part before them.
     pub module: String,
-    /// What is taken from the module, where the syntax lists it.
+    /// The imported names, if listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
-    /// Where, counted from 1.
+    /// Line, counted from 1.
     pub line: u32,
     /// Whether it is part of the repository; else it is a package or part of the language.
     pub local: bool,
-    /// The file that it leads to, where one was found; of several the best known.
+    /// The file that it resolves to, if found; the main one of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// All files that it leads to, where they are several: modules named one by one, or the files of a package.
+    /// All files that it resolves to, if several: modules named one by one, or the files of a package.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// The package that it comes from, where that is not the repository.
+    /// The external package that it comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<External>,
-    /// Whether it is for types alone and gone when the program runs.
+    /// Whether it is type-only, erased at run time.
     #[serde(default, skip_serializing_if = "is_false")]
     pub type_only: bool,
-    /// Whether the file declares the other as a part of itself (Rust's `mod x;`) rather than needing it.
+    /// Whether the file declares the other as its part (Rust's `mod x;`) instead of importing it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub declares: bool,
 }
@@ -70,9 +70,9 @@ pub struct Import {
 )]
 #[serde(rename_all = "camelCase")]
 pub struct External {
-    /// As it is installed, as far as the import tells.
+    /// The name it is installed by, as far as the import shows.
     pub name: String,
-    /// Which one the repository asks for or has locked.
+    /// The version that the repository requires or locks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Whether it comes with the language.
@@ -91,18 +91,18 @@ impl External {
 }
 
 impl Import {
-    /// Every file that it leads to.
+    /// All files that it resolves to.
     pub fn targets(&self) -> impl Iterator<Item = &str> {
         let one = self.file.iter().filter(|_| self.files.is_empty());
         one.chain(&self.files).map(String::as_str)
     }
 }
 
-/// Where an import leads.
+/// The target of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Target {
     local: bool,
-    /// Best known first.
+    /// Main file first.
     files: Vec<String>,
     package: Option<External>,
 }
@@ -122,14 +122,14 @@ impl Target {
     }
 }
 
-/// An import as a family of languages is asked about it.
+/// An import to be resolved by a language family.
 #[derive(Debug, Clone, Copy)]
 struct Asked<'a> {
     /// The file that imports.
     from: &'a str,
-    /// What it says.
+    /// The import statement.
     statement: &'a Statement,
-    /// Names of modules that the file itself holds or declares.
+    /// Names of modules that the file itself contains or declares.
     held: &'a HashSet<String>,
 }
 
@@ -139,14 +139,14 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// A part of a statement that leads somewhere by itself.
+/// A part of a statement with its own target.
 struct Part {
     module: String,
     names: Vec<String>,
     target: Target,
 }
 
-/// Every import of a file, in its order, with where it leads.
+/// All imports of a file, in order, with their targets.
 pub fn imports(source: &Source<'_>, files: &Files<'_>) -> Vec<Import> {
     let mut all = Vec::new();
     let found = statement::read(source);
@@ -188,7 +188,7 @@ fn parts(language: &str, asked: &Asked<'_>, files: &Files<'_>) -> Vec<Part> {
     }
 }
 
-/// Languages are told by the word for them, so that a pack can be added without this being changed.
+/// Languages are matched by name, so that a pack can be added without changes here.
 fn whole(language: &str, asked: &Asked<'_>, files: &Files<'_>) -> Target {
     match language {
         "python" => python::resolve(asked, files),

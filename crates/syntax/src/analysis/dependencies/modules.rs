@@ -1,4 +1,4 @@
-//! Languages whose names of modules are paths in another spelling: Lua, Elixir, Haskell, Swift.
+//! Languages whose module names are respelled paths: Lua, Elixir, Haskell, Swift.
 
 use super::{
     Asked, Ecosystem, Files, Target,
@@ -6,7 +6,7 @@ use super::{
     standard,
 };
 
-/// `require "a.b"` is `a/b.lua` or `a/b/init.lua` from some folder that the program was told of.
+/// `require "a.b"` is `a/b.lua` or `a/b/init.lua` below some folder on the module path.
 pub(super) fn lua(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     let module = asked.module().trim_matches(['"', '\'', '[', ']']);
     if matches!(
@@ -96,7 +96,7 @@ pub(super) fn haskell(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     Target::package(files.package(Ecosystem::Haskell, &[module.to_owned()]))
 }
 
-/// A module is a whole target, so an import tells of no file; a target of the repository has its folder.
+/// A module is a whole target, so an import names no file; a target of the repository has its folder.
 pub(super) fn swift(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     let words = asked.module().split_whitespace();
     let module = words.last().unwrap_or_default().split('.').next().unwrap_or_default();

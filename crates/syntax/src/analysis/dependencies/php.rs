@@ -1,4 +1,4 @@
-//! PHP: classes by the prefixes of `composer.json`, and files that are included by path.
+//! PHP: classes by the prefixes of `composer.json`, and files included by path.
 
 use super::{
     Asked, Ecosystem, Files, Target,
@@ -8,7 +8,7 @@ use super::{
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Prefixes of namespaces with the folders that they stand for.
+/// Namespace prefixes with their folders.
 #[derive(Debug)]
 pub(super) struct Prefixes(HashMap<String, Vec<String>>);
 

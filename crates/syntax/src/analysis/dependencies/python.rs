@@ -1,4 +1,4 @@
-//! Python: modules by packages, wherever in the repository these start.
+//! Python: modules by packages, wherever they start in the repository.
 
 use super::{
     Asked, Ecosystem, Files, Target,
@@ -8,7 +8,7 @@ use super::{
 };
 use std::collections::{BTreeSet, HashMap};
 
-/// Where absolute imports may start.
+/// Folders where absolute imports may start.
 #[derive(Debug)]
 pub(super) struct Roots {
     /// By the name of an outermost package: the folders that such a package is in.

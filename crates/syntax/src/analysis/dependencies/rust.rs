@@ -18,11 +18,11 @@ pub(super) struct Crates {
 #[derive(Debug)]
 struct Crate {
     folder: String,
-    /// The library's first file, whether it is there or not.
+    /// The library's root file, whether it exists or not.
     library: String,
     /// First files of programs, tests, examples and benches that the manifest gives a path.
     others: Vec<String>,
-    /// Names that `use` has for packages, with what they are called where they come from.
+    /// Package names in `use`, with their registry names.
     needs: HashMap<String, String>,
 }
 
@@ -74,7 +74,7 @@ fn needs(manifest: &Table) -> HashMap<String, String> {
     all
 }
 
-/// Where a file stands among the modules of its crate.
+/// The position of a file in the module tree of its crate.
 struct Place {
     /// The folder that the modules of the crate's first file are in.
     folder: String,

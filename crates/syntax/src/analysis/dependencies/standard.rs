@@ -1,4 +1,4 @@
-//! Which modules come with a language, and which packages go by another name than their modules. Lists are data.
+//! Standard library modules, and packages whose names differ from their modules. Lists are data.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -41,7 +41,7 @@ pub(super) fn is_haskell(module: &str) -> bool {
     ends.filter_map(|end| module.get(..end)).any(|start| HASKELL.contains(start))
 }
 
-/// What a Python package is installed as, where it differs from what it is imported as.
+/// The distribution name of a Python package, if it differs from its import name.
 pub(super) fn distribution(import: &str) -> Option<&'static str> {
     DISTRIBUTIONS.get(import).map(String::as_str)
 }

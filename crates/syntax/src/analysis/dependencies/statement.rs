@@ -1,4 +1,4 @@
-//! The statements of a file that import, as its language's query finds them.
+//! The import statements of a file, as its language's query finds them.
 
 use super::super::Source;
 use crate::language::{Match, line_of, matches, text_of};
@@ -7,46 +7,46 @@ use std::{
     ops::Range,
 };
 
-/// One import as it is written.
+/// One import as written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Statement {
-    /// The name or path of what is imported, in one line.
+    /// The imported name or path, on one line.
     pub(super) module: String,
-    /// What is taken from it.
+    /// The imported names.
     pub(super) names: Vec<String>,
     /// Counted from 1.
     pub(super) line: u32,
     /// Whether the file declares the module.
     pub(super) declared: bool,
-    /// Whether it is for types alone.
+    /// Whether it is type-only.
     pub(super) type_only: bool,
-    /// How the statement starts, up to the module: the word that imports, and how.
+    /// The start of the statement up to the module: the import keyword and its modifiers.
     pub(super) head: String,
-    /// Where the file says that the module is, if it does.
+    /// The explicit path of the module, if given.
     pub(super) path: Option<String>,
-    /// Modules inside the file that the statement stands in, outermost first.
+    /// Enclosing modules of the statement inside the file, outermost first.
     pub(super) inside: Vec<String>,
-    /// Where it stands in the text.
+    /// Its range in the text.
     pub(super) at: usize,
 }
 
-/// What a file says about what it needs.
+/// The import statements of a file.
 #[derive(Debug)]
 pub(super) struct Statements {
     /// In the order of the text.
     pub(super) imports: Vec<Statement>,
-    /// Names of modules that the file holds or declares.
+    /// Names of modules that the file contains or declares.
     pub(super) modules: HashSet<String>,
 }
 
-/// Ranges of a file that change what the imports in them mean.
+/// Ranges that change the meaning of imports inside them.
 #[derive(Default)]
 struct Around {
     modules: Vec<(Range<usize>, String)>,
     types: Vec<Range<usize>>,
 }
 
-/// Every import of a file, in its order. Patterns that capture one statement say more of it together.
+/// All imports of a file, in order. Matches of several patterns on one statement are merged.
 pub(super) fn read(source: &Source<'_>) -> Statements {
     let mut all: Vec<Statement> = Vec::new();
     let mut by_node: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -168,10 +168,10 @@ impl Around {
     }
 }
 
-/// Leaves the modules that end before a place. Inner ones end first.
+/// Pops the modules that end before a position. Inner ones end first.
 fn close(open: &mut Vec<(usize, String)>, at: usize) {
     while open.pop_if(|(end, _)| *end <= at).is_some() {}
 }
 
-/// Modules inside modules that are kept apart; deeper ones are not written by people.
+/// Maximum nesting of modules; hand-written code stays below.
 const DEEPEST: usize = 32;

@@ -1,4 +1,4 @@
-//! The graph as it is told: for one file, and for a folder.
+//! Summaries of the dependency graph: for a file and for a folder.
 
 use super::{
     Cycle, External, Graph, Import, Needed,
@@ -12,10 +12,10 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
 };
 
-/// So many of the files that are needed most are told.
+/// Maximum most imported files in a summary.
 const MOST: usize = 10;
 
-/// What a file needs, and who needs it.
+/// The dependencies and dependents of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileDependencies {
@@ -25,30 +25,30 @@ pub struct FileDependencies {
     pub imports: Vec<Import>,
     /// The files that import it.
     pub dependents: Vec<String>,
-    /// A shortest circle that it is part of.
+    /// A shortest cycle through it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycle: Option<Cycle>,
 }
 
-/// How much one part of a folder needs another.
+/// The dependencies between two parts of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FolderEdge {
     /// A subfolder, or the folder itself for the files directly in it.
     pub from: String,
-    /// The same.
+    /// The imported part: a subfolder, or the folder itself.
     pub to: String,
-    /// How many pairs of files there are, of which one needs the other.
+    /// The number of importing and imported file pairs.
     pub edges: usize,
 }
 
-/// Something outside of a folder that needs it or that it needs.
+/// A file or folder outside of a folder that it depends on, or that depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Neighbour {
-    /// The outermost folder that doesn't hold this one, or a file beside it.
+    /// The outermost folder that doesn't contain this one, or a file next to it.
     pub path: String,
-    /// How many pairs of files there are, of which one needs the other.
+    /// The number of importing and imported file pairs.
     pub edges: usize,
 }
 
@@ -56,40 +56,40 @@ pub struct Neighbour {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PackageUse {
-    /// Which one.
+    /// The package.
     #[serde(flatten)]
     pub package: External,
     /// How many files import it.
     pub files: usize,
 }
 
-/// What a folder needs, who needs it, and how its parts hang together.
+/// The dependencies and dependents of a folder, and the graph of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FolderDependencies {
     /// The folder; empty for the whole repository.
     pub folder: String,
-    /// How many files of it are in the graph.
+    /// The number of its files in the graph.
     pub files: usize,
-    /// How many pairs of files in it there are, of which one needs the other.
+    /// The number of importing and imported file pairs in it.
     pub edges: usize,
-    /// Between its subfolders, most first.
+    /// Dependencies between its subfolders, most first.
     pub parts: Vec<FolderEdge>,
-    /// What needs it, most first.
+    /// Its dependents, most first.
     pub incoming: Vec<Neighbour>,
-    /// What it needs, most first.
+    /// Its dependencies, most first.
     pub outgoing: Vec<Neighbour>,
-    /// What it uses that is not part of the repository, most used first.
+    /// External packages that it uses, most used first.
     pub packages: Vec<PackageUse>,
-    /// Files in it that are imported by most others.
+    /// Its most imported files.
     pub most_needed: Vec<Needed>,
-    /// Circles that stay in it, largest set of files first.
+    /// Import cycles within it, largest set of files first.
     pub cycles: Vec<Cycle>,
-    /// Circles of subfolders.
+    /// Cycles of subfolders.
     pub part_cycles: Vec<Cycle>,
 }
 
-/// What is told of a file, of which the imports are already known.
+/// The summary of a file whose imports are known.
 pub fn of_file(graph: &Graph, file: &str, imports: Vec<Import>) -> FileDependencies {
     FileDependencies {
         file: file.to_owned(),
@@ -99,7 +99,7 @@ pub fn of_file(graph: &Graph, file: &str, imports: Vec<Import>) -> FileDependenc
     }
 }
 
-/// What is told of a folder; the empty path is the whole repository.
+/// The summary of a folder; the empty path is the whole repository.
 pub fn of_folder(graph: &Graph, folder: &str) -> FolderDependencies {
     let folder = folder.trim_matches('/');
     let is_inside = |path: &str| below(path, folder).is_some();

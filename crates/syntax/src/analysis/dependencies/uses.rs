@@ -2,19 +2,19 @@
 
 use super::{Asked, Part, Target};
 
-/// A longer path is not written by people.
+/// Maximum bytes of a path; hand-written ones are shorter.
 const LONGEST: usize = 1000;
 
 /// One path of a tree.
 #[derive(Debug, PartialEq, Eq)]
 struct Leaf {
-    /// What stands before the innermost braces; empty where there are none.
+    /// The part before the innermost braces; empty without braces.
     before: String,
     /// The rest.
     name: String,
 }
 
-/// What each path of a statement leads to. Names before which the same stands stay together if they lead to the same.
+/// The target of each path of a statement. Names with the same prefix are grouped if they have the same target.
 pub(super) fn parts(
     asked: &Asked<'_>,
     separator: &str,
@@ -44,7 +44,7 @@ pub(super) fn parts(
     all
 }
 
-/// The path of a leaf. `self` in braces is what stands before them.
+/// The full path. `self` in braces means the part before them.
 fn whole(leaf: &Leaf, separator: &str) -> String {
     match (leaf.before.as_str(), leaf.name.as_str()) {
         ("", name) => name.to_owned(),
@@ -85,7 +85,7 @@ fn leaves(text: &str, separator: &str) -> Vec<Leaf> {
     all
 }
 
-/// A name that is given another one is needed under its own.
+/// An aliased name is resolved by its original name.
 fn leaf(before: &[String], word: &str) -> Option<Leaf> {
     let name = word.split(" as ").next().unwrap_or(word);
     let name = name.split("=>").next().unwrap_or(name);

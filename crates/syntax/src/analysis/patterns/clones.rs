@@ -1,4 +1,4 @@
-//! Blocks that stand in a file more than once.
+//! Duplicate blocks within a file.
 
 use super::{Confidence, Pattern, facts::Facts};
 use std::{
@@ -6,13 +6,13 @@ use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
 };
 
-/// A block with fewer lines is no block.
+/// Minimum lines of a block.
 const LEAST_LINES: usize = 6;
 
-/// A block with fewer words and signs says too little.
+/// Minimum tokens of a block.
 const LEAST_TOKENS: usize = 50;
 
-/// So many places are named.
+/// Maximum places listed.
 const MOST_PLACES: usize = 10;
 
 /// A line of code, without comments and spaces.
@@ -20,11 +20,11 @@ struct Line {
     number: u32,
     hash: u64,
     tokens: usize,
-    /// The function that it stands in.
+    /// The enclosing function.
     function: usize,
 }
 
-/// Finds what is the same, word for word.
+/// Finds identical blocks, token by token.
 pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
     let lines = lines(facts);
     let mut first: HashMap<u64, usize> = HashMap::new();
@@ -43,7 +43,7 @@ pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
         facts.spend(length);
         match same {
             Some(other) if is_worth(&lines, at, length) => {
-                // What follows itself at once may do so many times.
+                // An immediately repeated block may repeat many times.
                 let period = at - other;
                 let run = shared(&lines, other, at, lines.len());
                 facts.spend(run);
@@ -97,7 +97,7 @@ fn hash(window: &[Line]) -> u64 {
     hasher.finish()
 }
 
-/// Whether so many lines from there on say enough.
+/// Whether the block has enough content.
 fn is_worth(lines: &[Line], at: usize, length: usize) -> bool {
     let block = lines.get(at..at + length).unwrap_or_default();
     let size: usize = block.iter().map(|line| line.tokens).sum();
@@ -110,7 +110,7 @@ fn is_varied(window: &[Line]) -> bool {
     different.len() * 2 >= LEAST_LINES
 }
 
-/// How many lines from both places on are the same, each within one function so that it can be taken out of it.
+/// The number of identical lines from both positions, each within one function so that they can be extracted.
 fn shared(lines: &[Line], one: usize, other: usize, most: usize) -> usize {
     let within = |start: usize, at: usize| {
         lines.get(start).zip(lines.get(at)).is_some_and(|(a, b)| a.function == b.function)

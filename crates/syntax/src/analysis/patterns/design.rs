@@ -10,7 +10,7 @@ use crate::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Finds them all.
+/// Finds all of them.
 pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
     for one in &facts.types {
         // Each of them reads the methods.
@@ -48,7 +48,7 @@ fn is_static(function: &Function<'_>) -> bool {
         || function.has_decorator("staticmethod")
 }
 
-/// One instance that the type keeps itself, and one way to it.
+/// Singleton: one instance kept by the type itself, and one accessor.
 fn singleton(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let holds_instance = |field: &&Field<'_>| {
         let name = field.name.trim_start_matches(['_', '#']).to_ascii_lowercase();
@@ -83,7 +83,7 @@ fn parameters_at_most(function: &Function<'_>, most: usize) -> bool {
     function.about.parameters.as_ref().is_none_or(|all| all.len() <= most)
 }
 
-/// Whether a method gives the object back that it was called on.
+/// Whether a method returns its receiver.
 fn is_fluent(function: &Function<'_>, of: &Type<'_>) -> bool {
     let last = function.text.trim_end_matches(|c: char| c == '}' || c.is_whitespace());
     let last = last.lines().next_back().unwrap_or_default().trim();
@@ -111,7 +111,7 @@ fn go_receiver<'a>(function: &'a Function<'_>) -> Option<&'a str> {
     after.split_once(' ').map(|(name, _)| name)
 }
 
-/// Setters that can be chained, and a step that makes the thing.
+/// Builder: chainable setters, and a method that builds the result.
 fn builder(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let fluent: Vec<&Function<'_>> =
         facts.methods(one).filter(|function| is_fluent(function, one)).collect();
@@ -144,7 +144,7 @@ fn builder(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     }
 }
 
-/// A list that others put themselves into, and a step that calls each of them.
+/// Observer: a list of subscribers, and a method that calls each of them.
 fn observer(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     const JOIN: [&str; 9] = [
         "subscribe",
@@ -204,7 +204,7 @@ fn observer(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     None
 }
 
-/// Methods that hand on to a method of the same name of what the type holds.
+/// Wrapper: methods that delegate to the same method of a field.
 fn wrapper(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let hands_on = |function: &Function<'_>, field: &str| {
         let name = &function.about.name;
@@ -232,7 +232,7 @@ fn wrapper(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     if all.len() < 3 || all.len() * 2 < methods {
         return None;
     }
-    // The same interface as what is held: a decorator. One of its own: a wrapper.
+    // Same interface as the field: a decorator. Its own interface: a wrapper.
     let shares = one.bases.iter().any(|base| has_word(field.text, base) || takes(facts, one, base));
     let count = all.len();
     let message = format!(
@@ -250,7 +250,7 @@ fn wrapper(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     Some(Pattern::design(name, confidence, lines, message))
 }
 
-/// A call that nothing stands before, neither an object nor more of a name.
+/// A call without a receiver or path.
 fn has_call(text: &str, target: &str) -> bool {
     let call = format!("{target}(");
     text.match_indices(&call).any(|(at, _)| {
@@ -290,7 +290,7 @@ fn iterator(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     Some(Pattern::design("iterator", Confidence::High, lines, message))
 }
 
-/// What a type works with is handed to its constructor, and kept.
+/// Dependency injection: constructor parameters that are stored.
 fn injection(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     const ROLES: [&str; 12] = [
         "Service",
@@ -348,7 +348,7 @@ fn has_assignment(text: &str, lead: &str, name: &str) -> bool {
     })
 }
 
-/// A method that says the order of steps which types made from this one fill in.
+/// Template method: a method that calls steps implemented by subtypes.
 fn template_method(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     // That methods of a trait fall back on others is what traits are for.
     if one.about.kind != Kind::Class {
@@ -409,7 +409,7 @@ fn raii(one: &Type<'_>) -> Option<Pattern> {
     Some(Pattern::new("raii", Sort::Idiom, Confidence::High, vec![one.about.line], message))
 }
 
-/// A function that makes one of several types.
+/// Factory: a function that creates one of several types.
 fn factory(facts: &Facts<'_>, function: &Function<'_>, types: &HashSet<&str>) -> Option<Pattern> {
     let name = function.about.name.to_ascii_lowercase();
     let named = ["create", "make", "build", "new"]
@@ -448,7 +448,7 @@ fn factory(facts: &Facts<'_>, function: &Function<'_>, types: &HashSet<&str>) ->
     Some(Pattern::design("factory-method", confidence, lines, message))
 }
 
-/// Functions that take one and give back another around it.
+/// Decorator function: takes a function and returns a wrapper around it.
 fn wrapping_functions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
     if facts.source.language != Language::Python {
         return;

@@ -1,4 +1,4 @@
-//! What patterns are recognised by: functions with their bodies, types with their members, tokens, comments.
+//! The facts that patterns are recognized by: functions with bodies, types with members, tokens, comments.
 
 use crate::{
     analysis::{
@@ -17,7 +17,7 @@ use std::{
 };
 use tree_sitter::Node;
 
-/// A function with what stands in it.
+/// A function with its contents.
 pub(super) struct Function<'a> {
     pub(super) about: &'a Annotation,
     pub(super) figures: FunctionFigures,
@@ -25,11 +25,11 @@ pub(super) struct Function<'a> {
     pub(super) body: Option<Node<'a>>,
     /// Of the body.
     pub(super) text: &'a str,
-    /// Whether all that it does is to say that others have to.
+    /// Whether it only reports that it is not implemented.
     raises_not_implemented: bool,
     /// The line that the body begins on.
     pub(super) row: u32,
-    /// Its own returns, without those of functions inside.
+    /// Its own returns, without those of nested functions.
     pub(super) returns: Vec<u32>,
 }
 
@@ -75,15 +75,15 @@ pub(super) struct Type<'a> {
     pub(super) bases: Vec<String>,
 }
 
-/// A word or sign of the text that is no comment.
+/// A token outside of comments.
 pub(super) struct Token {
     pub(super) line: u32,
     pub(super) hash: u64,
-    /// The innermost function whose body it stands in.
+    /// The innermost enclosing function.
     pub(super) function: Option<usize>,
 }
 
-/// All of a file.
+/// The facts of a file.
 pub(super) struct Facts<'a> {
     pub(super) source: &'a Source<'a>,
     pub(super) functions: Vec<Function<'a>>,
@@ -96,13 +96,13 @@ pub(super) struct Facts<'a> {
     work: &'a Work<'a>,
 }
 
-/// Where each word of a text stands, comments and strings included.
+/// The positions of each word in a text, including comments and strings.
 #[derive(Default)]
 pub(super) struct Words<'a> {
     places: HashMap<&'a str, Places>,
 }
 
-/// Where one word stands.
+/// The positions of one word.
 #[derive(Default)]
 struct Places {
     /// Where it starts, in order.
@@ -158,9 +158,9 @@ fn is_call(after: &str) -> bool {
     after.starts_with(['(', '<']) || after.starts_with("::<")
 }
 
-/// Patterns are looked for in as much of a body: bodies lie in each other.
+/// Maximum bytes of a body searched for patterns: bodies are nested.
 const MAX_BODY_BYTES: usize = 50_000;
-/// A field is known by as much of its declaration.
+/// Maximum bytes of a field's declaration.
 const MAX_FIELD_BYTES: usize = 2_000;
 
 /// Functions without a name of their own.
@@ -184,7 +184,7 @@ const RETURNS: [&str; 2] = ["return_statement", "return_expression"];
 
 const CATCHES: [&str; 3] = ["catch_clause", "except_clause", "catch_block"];
 
-/// Who a byte belongs to.
+/// The owner of a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Function(usize),
@@ -192,7 +192,7 @@ enum Owner {
     Anonymous,
 }
 
-/// What the walk over the tree picks up.
+/// The nodes collected in the tree walk.
 #[derive(Default)]
 struct Picked<'a> {
     leaves: Vec<Node<'a>>,
@@ -280,12 +280,12 @@ impl<'a> Facts<'a> {
         Self { source, functions, types, tokens, comments, catches, made, work }
     }
 
-    /// Counts bytes or items that are looked at. `false` ends the search.
+    /// Counts visited bytes or items. `false` ends the search.
     pub(super) fn spend(&self, amount: usize) -> bool {
         self.work.spend(amount)
     }
 
-    /// Whether the search was neither cancelled nor exceeds its budget.
+    /// Whether the search is neither cancelled nor over budget.
     pub(super) fn goes_on(&self) -> bool {
         self.work.goes_on()
     }
@@ -303,7 +303,7 @@ impl<'a> Facts<'a> {
         of.methods.iter().map(|at| &self.functions[*at])
     }
 
-    /// Types that are made from one of that name, or do what it asks.
+    /// Types that extend or implement the named one.
     pub(super) fn made_from<'s>(
         &'s self,
         name: &str,
@@ -501,7 +501,7 @@ fn in_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Finds who a node belongs to: the innermost function or type around it.
+/// Finds the owner of a node: the innermost enclosing function or type.
 struct Owners {
     /// In the order of the text, outer ones first.
     ranges: Vec<(Range<usize>, Owner)>,

@@ -1,4 +1,4 @@
-//! What comments give away: work that is not done, and code that was taken out.
+//! Comments that mark unfinished work or contain commented-out code.
 
 use super::{
     Confidence, Pattern,
@@ -10,16 +10,16 @@ use crate::{
 };
 use tree_sitter::Node;
 
-/// Words that mark what is still to do.
+/// Words that mark unfinished work.
 const MARKS: [&str; 4] = ["TODO", "FIXME", "XXX", "HACK"];
 
-/// So many lines are named.
+/// Maximum lines listed.
 const MOST_LINES: usize = 20;
 
-/// Fewer lines may be an example.
+/// Minimum lines of commented-out code; fewer may be an example.
 const LEAST_LINES: usize = 2;
 
-/// Longer comments are not tried as code.
+/// Maximum bytes of a comment checked for code.
 const LONGEST: usize = 20_000;
 
 /// Statements that prose does not have by chance.

@@ -1,4 +1,4 @@
-//! Design patterns that several types of a file show together.
+//! Design patterns across several types of a file.
 
 use super::{
     Confidence, Pattern, Sort,
@@ -7,10 +7,10 @@ use super::{
 use crate::{annotation::Kind, language::Language};
 use std::collections::HashSet;
 
-/// As many types are compared with all others.
+/// Maximum types compared with all others.
 const MAX_COMPARED_TYPES: usize = 100;
 
-/// Finds them all.
+/// Finds all of them.
 pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
     // Each of them is compared with all types.
     let mut left = MAX_COMPARED_TYPES;
@@ -29,7 +29,7 @@ pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
     found.extend(functional_options(facts));
 }
 
-/// What several types do each in their way, and somebody who holds one of them without knowing which.
+/// Strategy or state: an interface with several implementations, and a type that holds one of them.
 fn strategy(facts: &Facts<'_>, one: &Type<'_>, left: &mut usize) -> Option<Pattern> {
     let open = matches!(one.about.kind, Kind::Interface | Kind::Trait)
         || one.about.modifiers.iter().any(|word| word == "abstract")
@@ -78,7 +78,7 @@ fn is_error(name: &str) -> bool {
     ["Error", "Exception", "Warning"].iter().any(|end| name.ends_with(end))
 }
 
-/// A method for each sort of thing that is visited, and a function that lets it in.
+/// Visitor: a method for each visited type, and a function that accepts it.
 fn visitor(facts: &Facts<'_>, one: &Type<'_>, accepts: Option<&Function<'_>>) -> Option<Pattern> {
     let visits = |function: &&Function<'_>| {
         let rest = function.about.name.strip_prefix("visit");
@@ -106,7 +106,7 @@ fn visitor(facts: &Facts<'_>, one: &Type<'_>, accepts: Option<&Function<'_>>) ->
     Some(Pattern::design("visitor", confidence, lines, message))
 }
 
-/// Go's way to leave out what has a default: functions that set one thing each.
+/// Functional options in Go: functions that each set one option.
 fn functional_options(facts: &Facts<'_>) -> Option<Pattern> {
     if facts.source.language != Language::Go {
         return None;

@@ -1,4 +1,4 @@
-//! What makes functions and types hard to change.
+//! Smells: properties that make functions and types hard to change.
 
 use super::{
     Confidence, Pattern,
@@ -12,20 +12,20 @@ use crate::{
 use std::{cell::LazyCell, collections::HashSet};
 use tree_sitter::Node;
 
-/// Longer functions are long.
+/// Maximum lines of a function.
 const LONG_FUNCTION: u32 = 80;
-/// Longer lists of parameters are long.
+/// Maximum parameters of a function.
 const MANY_PARAMETERS: usize = 7;
-/// Deeper code is deep.
+/// Maximum nesting depth.
 const DEEP: u32 = 5;
-/// More ways out are many, in a function that is hard to follow anyway.
+/// Maximum returns of a function that is also complex.
 const MANY_RETURNS: usize = 7;
-/// From here on a function is hard to follow.
+/// Cognitive complexity from which a function counts as complex.
 const HARD: u32 = 15;
-/// Operators in one condition.
+/// Maximum operators in one condition.
 const LONG_CONDITION: usize = 5;
 
-/// Finds them all.
+/// Finds all of them.
 pub(super) fn find(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
     let words = LazyCell::new(|| facts.words());
     for function in &facts.functions {
@@ -131,13 +131,13 @@ fn many_returns(function: &Function<'_>) -> Option<Pattern> {
 fn is_flag(one: &Parameter) -> bool {
     let of = one.of.as_deref().unwrap_or_default();
     let default = one.default.as_deref().unwrap_or_default();
-    // A value that is handed on as what it is says nothing of what to do.
+    // A value that is only passed on does not select behavior.
     let value = matches!(one.name.as_str(), "value" | "val" | "v" | "b" | "x");
     let typed = matches!(of, "bool" | "boolean" | "Boolean" | "Bool");
     (typed || matches!(default, "True" | "False" | "true" | "false")) && !value
 }
 
-/// A flag that most of a function turns on: two functions in one.
+/// A flag that selects most of a function's behavior: two functions in one.
 fn flag_argument(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> {
     let flags: HashSet<&str> = parameters(function)
         .iter()
@@ -183,7 +183,7 @@ fn flag_argument(facts: &Facts<'_>, function: &Function<'_>) -> Option<Pattern> 
     None
 }
 
-/// A parameter that nothing is done with. Only where nobody else says what a function takes.
+/// An unused parameter, if no interface dictates the signature.
 fn dead_parameter<'a>(
     facts: &Facts<'_>,
     function: &Function<'_>,
@@ -250,7 +250,7 @@ fn god_class(one: &Type<'_>) -> Option<Pattern> {
     )
 }
 
-/// A class that is fields and ways to them alone.
+/// A class with only fields and accessors.
 fn data_class(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     let plain =
         one.about.kind == Kind::Class && one.about.decorators.is_empty() && one.bases.is_empty();
@@ -292,7 +292,7 @@ fn data_class(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     )
 }
 
-/// A handler that does nothing, and does not say why.
+/// An empty handler without an explanation.
 fn empty_catch(facts: &Facts<'_>, node: Node<'_>) -> Option<Pattern> {
     let text = facts.source.text;
     let body = node.child_by_field_name("body").or_else(|| {

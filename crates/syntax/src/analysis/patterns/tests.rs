@@ -118,7 +118,7 @@ fn observers() {
             "class S {\n  private all: F[] = [];\n  on(f: F) { this.all.push(f); }\n  emit(x: X) { this.all.forEach((f) => f(x)); }\n}",
             &["observer high [1, 2, 3, 4]"],
         ),
-        // Told is another list than the one that is joined.
+        // Notifies another list than the one subscribed to.
         (
             Python,
             "class S:\n    def __init__(self):\n        self.all = []\n        self.other = []\n    def subscribe(self, f):\n        self.all.append(f)\n    def notify(self, x):\n        for f in self.other:\n            f(x)\n",
@@ -204,7 +204,7 @@ fn strategies_and_states() {
             "trait DoorState { fn push(&self); }\nstruct Open;\nimpl DoorState for Open { fn push(&self) {} }\nstruct Shut;\nimpl DoorState for Shut { fn push(&self) {} }\nstruct Door {\n  state: Box<dyn DoorState>,\n}",
             &["state high [1, 7, 2, 4]"],
         ),
-        // Nobody holds one.
+        // No type holds one.
         (
             TypeScript,
             "interface Sort { run(x: number[]): void }\nclass Quick implements Sort { run(x: number[]) {} }\nclass Merge implements Sort { run(x: number[]) {} }",
@@ -364,7 +364,7 @@ fn flags_and_dead_parameters() {
             "class A { private void f(int a) { x(); y(); } void g() { f(1); } }",
             &["dead-parameter medium [1]"],
         ),
-        // Handed on as a value, so that somebody else says what it takes.
+        // Passed as a value, so that its signature is dictated.
         (Python, "def _f(a, b):\n    x = a\n    return x\n_f(1, 2)\nrun(_f)\n", &[]),
         // Holds the place of the next.
         (Python, "def _f(a, b):\n    x = b\n    return x\n_f(1, 2)\n", &[]),

@@ -1,9 +1,8 @@
-//! A tree searched by rules, with ast-grep's engine on the tree that is already there.
+//! Searches a tree by rules, with ast-grep's engine on the existing tree.
 //!
 //! Input may be hostile: nested a hundred thousand deep, to overflow a stack or to make a search climb and descend
-//! without end. So nodes below [`DEEPEST`] are not looked at, and in a tree that goes deeper only those rules are used
-//! whose matching does not recurse with the tree. Where a node has thousands of children side by side, rules that ask for
-//! parents and siblings are not used.
+//! without end. So nodes below [`DEEPEST`] are skipped, and in a deeper tree only rules are used whose matching does
+//! not recurse with the tree. If a node has thousands of children, rules that look up parents and siblings are not used.
 
 use super::{names::Names, read::Rule};
 use crate::{
@@ -19,23 +18,23 @@ use ast_grep_core::{
 use std::{borrow::Cow, collections::HashMap, ops::Range, path::Path};
 use tree_sitter::{Node, Tree};
 
-/// How deep in a tree nodes are looked at. Code that people write stays below a tenth of it.
+/// Maximum depth of nodes to match. Hand-written code stays below a tenth of it.
 pub(super) const DEEPEST: usize = 500;
-/// How many nodes are looked at before `stopped` is asked again.
+/// Nodes visited between two polls of `stopped`.
 const BETWEEN_ASKING: usize = 256;
 
-/// Where a rule holds.
+/// A match of a rule.
 #[derive(Debug)]
 pub(super) struct Hit<'a> {
     pub(super) rule: &'a Rule,
     pub(super) range: Range<usize>,
     /// The first and the last line, counted from 1.
     pub(super) lines: (usize, usize),
-    /// What must not be repeated.
+    /// The secret, which must not be shown.
     pub(super) secret: Option<Range<usize>>,
 }
 
-/// Every place where one of the rules holds.
+/// All matches of the rules.
 pub(super) fn search<'a>(
     source: &Source<'_>,
     rules: &[&'a Rule],
@@ -112,7 +111,7 @@ fn hit<'a>(rule: &'a Rule, candidate: &Candidate<'_, Text>) -> Option<Hit<'a>> {
     Some(Hit { rule, range: node.byte_range(), lines: (first, last.max(first)), secret })
 }
 
-/// Whether a tree has nodes below the depth that is looked at.
+/// Whether a tree has nodes below the maximum match depth.
 fn is_deep(tree: &Tree) -> bool {
     let mut cursor = tree.walk();
     let mut depth = 0;
@@ -133,13 +132,13 @@ fn is_deep(tree: &Tree) -> bool {
     }
 }
 
-/// A source with its tree, as the engine takes it.
+/// A source with its tree, as the engine expects it.
 #[derive(Clone)]
 struct Text {
     source: String,
     language: Language,
     tree: Tree,
-    /// What names were imported as, for rules that ask for it.
+    /// Import aliases, for rules that use them.
     names: Names,
 }
 

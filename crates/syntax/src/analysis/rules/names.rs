@@ -1,7 +1,7 @@
-//! What names in a file were imported as, so that a rule about `hashlib.md5` also sees `h.md5` and `md5`.
+//! Import aliases of a file, so that a rule for `hashlib.md5` also matches `h.md5` and `md5`.
 //!
 //! Which syntax imports is data: `names.scm` captures `@module`, `@name` (what is taken from it) and `@as` (what it is
-//! called here). Scopes are not told apart: a name that is imported anywhere in a file holds in all of it.
+//! called here). Scopes are ignored: an import anywhere in a file applies to all of it.
 
 use crate::{
     analysis::Source,
@@ -10,12 +10,12 @@ use crate::{
 use std::{collections::HashMap, sync::OnceLock};
 use tree_sitter::{Node, Query};
 
-/// Names of this file, and what they stand for.
+/// Local names and the names they were imported as.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names(HashMap<String, String>);
 
 impl Names {
-    /// What a file imports.
+    /// Reads a file's imports.
     pub(super) fn of(source: &Source<'_>) -> Self {
         let Some(query) = query(source.language) else { return Self::default() };
         let read = |found: &crate::language::Match<'_>| {
@@ -31,7 +31,7 @@ impl Names {
         Self(matches(source.tree, query, root, source.text).iter().filter_map(read).collect())
     }
 
-    /// The text of the name of what is called, with its first part as it was imported.
+    /// The called name, with its first part replaced by the imported name.
     pub(super) fn whole(&self, node: Node<'_>, text: &str) -> Option<String> {
         if self.0.is_empty()
             || !matches!(node.kind(), "identifier" | "attribute" | "member_expression")

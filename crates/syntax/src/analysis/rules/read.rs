@@ -1,4 +1,4 @@
-//! A rule as it is written, one YAML document, and as it is used.
+//! Parsing of rules: one YAML document each, compiled for a grammar.
 
 use super::{Analysis, Confidence, Severity};
 use crate::language::Language;
@@ -10,7 +10,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use std::{collections::HashSet, error::Error, fmt};
 
-/// Why a document is no rule.
+/// Why a document is not a valid rule.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
     #[error("not a rule: {0}")]
@@ -42,7 +42,7 @@ fn chain(error: &dyn Error) -> String {
     told
 }
 
-/// What a rule says of itself beside what it matches.
+/// The metadata of a rule.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct About {
@@ -51,7 +51,7 @@ pub(super) struct About {
     pub(super) cwe: Option<String>,
     pub(super) confidence: Confidence,
     pub(super) fix: String,
-    /// Whether the name of what is called is matched as it was imported: `h.md5` as `hashlib.md5` after
+    /// Whether a called name is matched by its import: `h.md5` as `hashlib.md5` after
     /// `import hashlib as h`.
     pub(super) imported: bool,
 }
@@ -69,7 +69,7 @@ impl Default for About {
     }
 }
 
-/// The keys of a document. What it matches is read by the engine's own type.
+/// The keys of a document. The matcher is parsed by the engine's own type.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Keys {
@@ -91,14 +91,14 @@ struct Keys {
     _utils: Option<IgnoredAny>,
     #[serde(rename = "transform")]
     _transform: Option<IgnoredAny>,
-    /// Texts that show what it is for, which only tests run.
+    /// Example texts, used only by tests.
     #[serde(rename = "examples")]
     _examples: Option<IgnoredAny>,
     #[serde(rename = "url")]
     _url: Option<IgnoredAny>,
 }
 
-/// A document that was read, and fits no grammar yet.
+/// A parsed document, not yet compiled for a grammar.
 pub(super) struct Draft {
     pub(super) id: String,
     pub(super) language: Option<Language>,
@@ -110,10 +110,10 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Read from one document.
+    /// Parses one document.
     pub(super) fn read(text: &str) -> Result<Self, ReadError> {
         let wrong = |error: &dyn fmt::Display| {
-            // The engine shows the lines around; a problem is one line.
+            // The engine's message shows context lines; keep only the first line.
             ReadError::Yaml(error.to_string().lines().next().unwrap_or_default().to_owned())
         };
         let keys: Keys = from_str(text).map_err(|error| wrong(&error))?;
@@ -137,7 +137,7 @@ impl Draft {
         Ok(Self { id, language, severity, message, about, core })
     }
 
-    /// The rule for one grammar; `None` where it is off.
+    /// Compiles the rule for one grammar; `None` if it is off.
     pub(super) fn compile(&self, language: Language) -> Result<Option<Rule>, ReadError> {
         let (Some(core), Some(severity)) = (&self.core, self.severity) else { return Ok(None) };
         let matcher = core.get_matcher(DeserializeEnv::new(language)).map_err(|error| {
@@ -160,20 +160,20 @@ impl Draft {
     }
 }
 
-/// A rule that fits a grammar.
+/// A rule compiled for a grammar.
 pub(super) struct Rule {
     pub(super) id: String,
     pub(super) severity: Severity,
     pub(super) message: String,
     pub(super) about: About,
     pub(super) matcher: RuleCore,
-    /// The kinds of nodes that it can match.
+    /// The node kinds that it can match.
     pub(super) kinds: Vec<u16>,
-    /// Whether it tells what is a secret.
+    /// Whether it captures a secret.
     pub(super) knows_secrets: bool,
-    /// Whether its matching may go as deep on the stack as the tree is.
+    /// Whether matching may recurse as deep as the tree.
     pub(super) recurses: bool,
-    /// Whether its matching asks for parents and siblings of nodes.
+    /// Whether matching looks up parents and siblings of nodes.
     pub(super) climbs: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which rules hold: the ones that are built in, and a project's own.
+//! The active rules: built-in ones and a project's own.
 
 use super::read::{Draft, ReadError, Rule, documents};
 use crate::language::Language;
@@ -7,34 +7,34 @@ use std::{
     sync::OnceLock,
 };
 
-/// A document of a project's own rules that can't be used.
+/// A document of a project's own rules that is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The file.
     pub path: String,
-    /// Where its document starts, counted from 1.
+    /// The first line of the document, counted from 1.
     pub line: usize,
     /// What is wrong with it.
     pub reason: String,
 }
 
-/// The rules that hold in a project.
+/// The rules active in a project.
 #[derive(Debug, Default)]
 pub struct RuleSet {
     own: BTreeMap<Language, Vec<Rule>>,
-    /// Built-in rules that don't hold, because they are off or a rule of the project stands for them.
+    /// Built-in rules that are off or replaced by a rule of the project.
     without: HashSet<(Language, String)>,
 }
 
 impl RuleSet {
-    /// The built-in rules alone.
+    /// Only the built-in rules.
     pub fn built_in() -> &'static Self {
         static ALONE: OnceLock<RuleSet> = OnceLock::new();
         ALONE.get_or_init(Self::default)
     }
 
     /// The built-in rules and those of a project: `(path, YAML)` for each of its files. A rule with the id of a
-    /// built-in one stands for it, one with `severity: off` turns it off. A document that is wrong is told, and the
+    /// built-in one replaces it, one with `severity: off` turns it off. Invalid documents are reported, and the
     /// others are used.
     pub fn with(own: &[(String, String)]) -> (Self, Vec<Problem>) {
         let (mut rules, mut problems) = (Self::default(), Vec::new());
@@ -90,7 +90,7 @@ impl RuleSet {
         Ok(())
     }
 
-    /// The rules that hold in a language.
+    /// The rules active in a language.
     pub(super) fn of(&self, language: Language) -> impl Iterator<Item = &Rule> {
         let holds = move |rule: &&Rule| {
             self.without.is_empty() || !self.without.contains(&(language, rule.id.clone()))
@@ -99,7 +99,7 @@ impl RuleSet {
     }
 }
 
-/// The languages in which a rule for one of them holds.
+/// The languages that a language's rules also apply to.
 fn dialects(language: Language) -> &'static [Language] {
     match language {
         Language::JavaScript => &[Language::JavaScript, Language::TypeScript, Language::Tsx],
@@ -140,7 +140,7 @@ pub(super) fn files(language: Language) -> &'static [&'static str] {
     FILES.iter().find(|(one, _)| *one == language).map_or(&[], |(_, files)| files)
 }
 
-/// The built-in rules of a language, compiled when they are first needed.
+/// The built-in rules of a language, compiled on first use.
 fn built_in(language: Language) -> &'static [Rule] {
     static ALL: [OnceLock<Vec<Rule>>; Language::ALL.len()] =
         [const { OnceLock::new() }; Language::ALL.len()];

@@ -11,7 +11,7 @@ fn found(language: Language, analysis: Analysis, text: &str) -> Vec<Finding> {
     found_with(RuleSet::built_in(), language, analysis, text)
 }
 
-/// Texts that show what a rule is for.
+/// Example texts of a rule.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Examples {
@@ -35,7 +35,7 @@ fn drafts(language: Language) -> Vec<(Draft, Examples)> {
     files(language).iter().flat_map(|text| documents(text)).map(read).collect()
 }
 
-/// What is wrong with a rule, by its own examples and what it must say.
+/// Problems of a rule, by its own examples and required fields.
 fn faults(language: Language, draft: &Draft, examples: &Examples) -> Vec<String> {
     let rule = match draft.compile(language) {
         Ok(rule) => rule.expect("a built-in rule is not off"),
@@ -90,7 +90,7 @@ fn every_rule_does_what_its_examples_say() {
 }
 
 #[test]
-fn a_rule_that_is_wrong_is_told() {
+fn an_invalid_rule_is_reported() {
     let document = "id: Bad_Id\nmessage: m\nseverity: error\nrule: {kind: call}\n";
     let examples = Examples { bad: vec!["a".into()], good: vec!["a()".into(), "a(".into()] };
     let told = faults(Language::Python, &Draft::read(document).unwrap(), &examples);
@@ -256,7 +256,7 @@ fn patterns_of_a_project_work_in_every_language() {
 }
 
 #[test]
-fn a_broken_document_is_told_and_the_rest_is_used() {
+fn a_broken_document_is_reported_and_the_rest_is_used() {
     let (rules, problems) = own("id: a\nlanguage: python\nrule: {kind: no_such_kind}\n---\n\
         id: b\nlanguage: python\nseverity: error\nrule: {kind: call}\n---\n\
         {{{\n---\n\

@@ -8,14 +8,14 @@ use super::{Probe, around, lookup, star};
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Configurations that extend each other in a circle would never end.
+/// Maximum depth of `extends`, which also ends cycles.
 const DEEPEST: usize = 8;
 
-/// Configurations that one may take from: each may name several others.
+/// Maximum configurations that one extends in total: each may name several.
 const MOST_TAKEN: usize = 32;
-/// Bytes of other configurations that are read for all of them together.
+/// Maximum bytes of extended configurations in total.
 const MOST_BYTES: usize = 16 << 20;
-/// Patterns that are held against each import.
+/// Maximum patterns compared with each import.
 const MOST_PATTERNS: usize = 1_000;
 
 /// By folder.
@@ -24,9 +24,9 @@ pub(super) struct Configs(HashMap<String, Config>);
 
 #[derive(Debug, Default, Clone)]
 struct Config {
-    /// What names without a mapping are seen from.
+    /// The base folder of names without a mapping.
     base: Option<String>,
-    /// A pattern, and the paths that it may mean, from the top of the repository.
+    /// Patterns with their candidate paths, from the top of the repository.
     paths: Option<Vec<(String, Vec<String>)>>,
 }
 

@@ -15,7 +15,7 @@ const TYPED: [&str; 4] = [".ts", ".tsx", ".mts", ".cts"];
 const PLAIN: [&str; 4] = [".js", ".jsx", ".mjs", ".cjs"];
 const REST: [&str; 7] = [".d.ts", ".d.mts", ".d.cts", ".json", ".vue", ".svelte", ".node"];
 
-/// What the repository's manifests say about names of modules.
+/// Module name mappings from the repository's manifests.
 #[derive(Debug)]
 pub(super) struct Manifests {
     configs: Configs,
@@ -71,7 +71,7 @@ fn lookup(base: &str, probe: &Probe<'_, '_>) -> Option<String> {
     probe.file(base).or_else(|| probe.folder(base))
 }
 
-/// Finds the file that a path without its ending means.
+/// Finds the file of a path without its extension.
 struct Probe<'a, 'f> {
     files: &'a Files<'f>,
     /// Whether the importing file is TypeScript, in which a name means the typed source first.

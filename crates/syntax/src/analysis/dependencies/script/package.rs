@@ -1,4 +1,4 @@
-//! `package.json`: the packages of a workspace by name, and what of them may be imported.
+//! `package.json`: the packages of a workspace by name, and their exports.
 
 use super::super::{Files, Target, paths::join};
 use super::{Probe, around, star};
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 const BUILT: [&str; 10] =
     ["dist", "build", "lib", "out", "output", "esm", "cjs", "es", "types", "umd"];
 
-/// Patterns that are held against each import.
+/// Maximum patterns compared with each import.
 const MOST_PATTERNS: usize = 100;
 
 #[derive(Debug)]
@@ -26,11 +26,11 @@ struct Package {
     entries: Vec<String>,
 }
 
-/// What `exports` or `imports` gives for names. A package of icons has thousands.
+/// The `exports` or `imports` map of a package. An icon package has thousands of entries.
 #[derive(Debug)]
 struct Names {
     map: Value,
-    /// Whether its keys are names, and not conditions.
+    /// Whether its keys are names instead of conditions.
     is_by_name: bool,
     /// Names with a star, the longest first.
     patterns: Vec<String>,

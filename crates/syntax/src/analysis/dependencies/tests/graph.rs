@@ -69,7 +69,7 @@ fn long_chains_do_not_overflow() {
 }
 
 #[test]
-fn a_file_is_told_with_who_needs_it() {
+fn a_file_has_its_dependents() {
     let (graph, mut files) = graph("a: b c !p\nb: c\nc: a");
     assert_eq!(graph.needs("a"), ["b", "c"]);
     let told = of_file(&graph, "c", files.remove(2).1);
@@ -82,7 +82,7 @@ fn a_file_is_told_with_who_needs_it() {
 }
 
 #[test]
-fn a_folder_is_told_with_its_parts_and_neighbours() {
+fn a_folder_has_its_parts_and_neighbors() {
     let text = "src/a/one: src/b/two src/a/three lib/x !p !q
 src/a/three: !p
 src/b/two: src/a/one src/top

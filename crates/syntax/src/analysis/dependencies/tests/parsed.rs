@@ -389,7 +389,7 @@ fn deep_and_wide_files_end() {
 }
 
 #[test]
-fn an_import_is_told_without_what_does_not_apply() {
+fn an_import_omits_fields_that_do_not_apply() {
     let files = files(&[("a.ts", "")]);
     let text = "import type { A } from './a';\nimport y from '@scope/x';\n";
     let told = serde_json::to_value(imports_of("c.ts", text, &files)).unwrap();
