@@ -1,4 +1,4 @@
-//! Elixir: `mix.exs`, of which the literal parts are read, umbrellas and `mix.lock`.
+//! Elixir: the literal parts of `mix.exs`, umbrella projects, and `mix.lock`.
 
 use super::{
     super::{report::Purpose, tree::join},
@@ -10,10 +10,10 @@ use super::{
 };
 use std::{collections::HashMap, ops::Range};
 
-/// Environments that serve development.
+/// Development environments.
 const DEVELOPMENT: [&str; 6] = ["dev", "test", "docs", "ci", "lint", "bench"];
 
-/// Words that begin a definition.
+/// Keywords that start a definition.
 const DEFINITIONS: [&str; 4] = ["def", "defp", "defmodule", "defmacro"];
 
 /// Reads every `mix.exs`.
@@ -73,7 +73,7 @@ fn fill(script: &Script<'_>, folders: &Folders<'_>, draft: &mut Draft) {
     }
 }
 
-/// Where the value of the first `key: value` stands that starts like this.
+/// Returns the position of the first value with this key prefix.
 fn value(script: &Script<'_>, key: &str, start: Token<'_>) -> Option<usize> {
     let keys = (0..script.tokens().len())
         .filter(|at| script.word(*at) == Some(key) && script.is(at + 1, ':'));
@@ -104,7 +104,7 @@ fn tuple(
     let mut requirement = None;
     let mut options: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut parts = script.parts(script.inside(at));
-    // Options may stand in brackets of their own.
+    // Options may have brackets of their own.
     let list = parts.last().and_then(|part| part.first().copied()).filter(|at| script.is(*at, '['));
     parts.extend(list.map(|at| script.parts(script.inside(at))).unwrap_or_default());
     for part in parts.iter().skip(1) {
@@ -132,7 +132,7 @@ fn tuple(
     Wanted::new(name, requirement, purpose).taken_from(target.map(str::to_owned))
 }
 
-/// Reads `mix.lock`: `"name": {:hex, :name, "1.0.0", …},` or `"name": {:git, "address", "revision", …},`.
+/// Parses `mix.lock`: `"name": {:hex, :name, "1.0.0", …},` or `"name": {:git, "address", "revision", …},`.
 pub(super) fn lock(text: &str) -> Lock {
     let mut fixed = Fixed::default();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! Cargo: manifests, workspaces with what their members inherit, and `Cargo.lock`.
+//! Cargo: manifests, workspaces with inheritance, and `Cargo.lock`.
 
 use super::{
     super::{report::Purpose, tree::folder_of},
@@ -11,15 +11,15 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use toml::{Table, Value};
 
-/// Fields of a package that a workspace may give to its members.
+/// Package fields that members can inherit from a workspace.
 const FIELDS: [&str; 3] = ["version", "description", "license"];
 
-/// One dependency, as long as the workspace is not known.
+/// A dependency before its workspace is resolved.
 #[derive(Debug, Clone)]
 struct Entry {
-    /// As the manifest calls it.
+    /// Name in the manifest.
     key: String,
-    /// What it is called where it comes from.
+    /// Original package name.
     package: Option<String>,
     requirement: Option<String>,
     path: Option<String>,
@@ -27,26 +27,26 @@ struct Entry {
     purpose: Purpose,
 }
 
-/// What a workspace gives to its members.
+/// Settings that members inherit from a workspace.
 #[derive(Debug, Default)]
 struct Workspace {
     members: Vec<String>,
     exclude: Vec<String>,
     fields: [Option<String>; 3],
     dependencies: Vec<Entry>,
-    /// Where in `dependencies` a name stands.
+    /// Index in `dependencies` by name.
     index: HashMap<String, usize>,
-    /// Folders that stand in for packages of that name.
+    /// Folders that replace packages with that name.
     patches: HashMap<String, String>,
 }
 
-/// A manifest by itself.
+/// A manifest before its workspace is resolved.
 #[derive(Debug)]
 struct Own {
     draft: Draft,
     inherited: [bool; 3],
     entries: Vec<Entry>,
-    /// The folder of its workspace, where it names one.
+    /// Folder of its workspace, if named.
     named_workspace: Option<String>,
     workspace: Option<Workspace>,
 }
@@ -140,13 +140,13 @@ impl Workspace {
         }
     }
 
-    /// What it gives to a member that asks for an entry and leaves the rest to the workspace.
+    /// Returns the workspace entry that a member inherits.
     fn shared(&self, entry: &Entry) -> Option<&Entry> {
         let at = self.index.get(&entry.key).filter(|_| entry.inherited)?;
         self.dependencies.get(*at)
     }
 
-    /// Whether a folder, seen from that of the workspace, is none of its members.
+    /// Whether a folder, relative to the workspace, is excluded from its members.
     fn excludes(&self, folder: &str) -> bool {
         self.exclude.iter().any(|left_out| {
             let left_out = left_out.trim_start_matches("./").trim_end_matches('/');
@@ -185,7 +185,7 @@ fn take_list(list: Option<&Value>, purpose: Purpose, into: &mut Vec<Entry>) {
     }
 }
 
-/// The members of the workspace that a manifest declares: those it names, and those that members reach by path.
+/// Returns the members of a declared workspace: those it names, and those that members reach by path.
 fn members<'a>(
     root: &str,
     all: &BTreeMap<&'a str, Own>,
@@ -203,7 +203,7 @@ fn members<'a>(
     };
     let is_open = |path: &str| all.get(path).is_some_and(|own| own.workspace.is_none());
     let named = folders.matching(folder, &workspace.members).into_iter();
-    // A pattern may fit what is left out; a path that is spelt out wins over that.
+    // A pattern may match an excluded folder; an explicit path overrides the exclusion.
     let spelt = workspace.members.iter().filter_map(|path| folders.from(folder, path));
     let spelt: BTreeSet<_> = spelt.collect();
     let mut open: Vec<_> = named.filter(|path| inside(path) || spelt.contains(path)).collect();
@@ -225,7 +225,7 @@ fn members<'a>(
     members
 }
 
-/// The manifest that a dependency by path leads to.
+/// Returns the manifest of a path dependency.
 fn target<'a>(
     entry: &Entry,
     path: &str,
@@ -243,7 +243,7 @@ fn target<'a>(
     folders.from(folder_of(root), from_root)
 }
 
-/// What a manifest says once its workspace has filled in what it inherits.
+/// Resolves what a manifest inherits from its workspace.
 fn inherit(
     own: &Own,
     root: &str,
@@ -260,7 +260,7 @@ fn inherit(
         [&manifest.version, &manifest.description, &manifest.licence].map(Option::clone);
     for ((field, inherited), shared) in fields.iter_mut().zip(own.inherited).zip(&workspace.fields)
     {
-        // A workspace without a package of its own is told by what it gives to its members.
+        // A virtual workspace is described by its inheritable settings.
         if inherited || (manifest.name.is_none() && own.workspace.is_some()) {
             field.clone_from(shared);
         }
@@ -299,20 +299,20 @@ struct LockedPackage {
     dependencies: Vec<String>,
 }
 
-/// Reads `Cargo.lock`.
+/// Parses `Cargo.lock`.
 pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
     let file: LockFile = toml(text)?;
     let (mut all, mut fixed, mut exact) = (Fixed::default(), Fixed::default(), Fixed::default());
     for package in &file.package {
         all.add(&package.name, &package.version);
-        // What has no source is a package of this repository.
+        // A package without a source belongs to this repository.
         if package.source.is_some() {
             fixed.add(&package.name, &package.version);
         }
     }
     for package in file.package.iter().filter(|package| package.source.is_none()) {
         for dependency in &package.dependencies {
-            // Two versions of one package are told apart by a second word.
+            // A second word distinguishes two versions of one package.
             let mut words = dependency.split(' ');
             let Some(name) = words.next() else { continue };
             if let Some(version) = words.next().or_else(|| all.version(name, None)) {

@@ -1,4 +1,4 @@
-//! C and C++ with `CMakeLists.txt`: the packages that it looks for or fetches, where it names them.
+//! C and C++ with `CMakeLists.txt`: packages that it finds or fetches by name.
 
 use super::{
     super::report::Purpose,
@@ -7,7 +7,7 @@ use super::{
 };
 use std::collections::HashMap;
 
-/// Packages that are tools for building.
+/// Build tool packages.
 const TOOLS: [&str; 12] = [
     "bison",
     "doxygen",
@@ -23,11 +23,11 @@ const TOOLS: [&str; 12] = [
     "swig",
 ];
 
-/// Packages that tests and measurements are written with.
+/// Test and benchmark packages.
 const TESTING: [&str; 8] =
     ["benchmark", "boost_ut", "catch2", "criterion", "cpputest", "doctest", "gmock", "gtest"];
 
-/// Words of `find_package` and `pkg_check_modules` that are no package.
+/// Keywords of `find_package` and `pkg_check_modules` that are not packages.
 const KEYWORDS: [&str; 9] = [
     "REQUIRED",
     "QUIET",
@@ -46,7 +46,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         fill(&commands(text), draft);
         Ok(())
     });
-    // Most only list the files of their folder.
+    // Most files only list the sources of their folder.
     reading.drafts.retain(|draft| {
         let says_something = draft.manifest.name.is_some() || !draft.wanted.is_empty();
         draft.format != Format::CMake || says_something
@@ -56,7 +56,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
 /// A command and its arguments.
 type Command<'t> = (&'t str, Vec<&'t str>);
 
-/// The commands of a file, comments left out.
+/// Parses the commands of a file, without comments.
 fn commands(text: &str) -> Vec<Command<'_>> {
     let mut found = Vec::new();
     let mut command: Option<Command<'_>> = None;
@@ -95,7 +95,7 @@ fn commands(text: &str) -> Vec<Command<'_>> {
     found
 }
 
-/// How long a comment is: `# …` or `#[[ … ]]`.
+/// Returns the length of a comment: `# …` or `#[[ … ]]`.
 fn comment(rest: &str) -> usize {
     if rest.starts_with("#[[") {
         return rest.find("]]").map_or(rest.len(), |at| at + 2);
@@ -118,7 +118,7 @@ fn fill(commands: &[Command<'_>], draft: &mut Draft) {
     let mut variables: HashMap<&str, Option<&str>> = HashMap::new();
     for (_, arguments) in commands.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set")) {
         if let [name, value, ..] = arguments.as_slice() {
-            // What is set twice may be either.
+            // A variable set twice may have either value.
             variables.entry(name).and_modify(|known| *known = None).or_insert(Some(value));
         }
     }
@@ -171,7 +171,7 @@ fn fill(commands: &[Command<'_>], draft: &mut Draft) {
     }
 }
 
-/// `CPMAddPackage("gh:fmtlib/fmt#7.1.3")`, or with names for its arguments.
+/// Parses `CPMAddPackage("gh:fmtlib/fmt#7.1.3")`, or with named arguments.
 fn take_cpm(arguments: &[&str], name: Option<String>, version: Option<String>, draft: &mut Draft) {
     if let Some(name) = name {
         let purpose = purpose(&name, true);

@@ -10,7 +10,7 @@ use super::{
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// Sections, attributes and methods that ask for packages.
+/// Sections, attributes and methods that require packages.
 const ASKING: [(&str, Purpose); 4] = [
     ("requires", Purpose::Runtime),
     ("build_requires", Purpose::Build),
@@ -38,7 +38,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     });
 }
 
-/// `name/version@user/channel`, or `name/[>=1.0 <2]`.
+/// Splits `name/version@user/channel`, or `name/[>=1.0 <2]`.
 fn split(reference: &str) -> Option<(&str, &str)> {
     let reference = reference.split(['#', '%']).next()?;
     let (name, version) = reference.trim().split_once('/')?;
@@ -125,7 +125,7 @@ struct GraphNode {
     reference: Option<String>,
 }
 
-/// Reads `conan.lock`, the list of today and the graph of old.
+/// Parses `conan.lock`: the current list and the old graph format.
 pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
     let file: LockFile = serde_json::from_str(text)?;
     let mut fixed = Fixed::default();

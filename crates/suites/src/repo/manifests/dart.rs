@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Where a package comes from that is no package of a registry or of a repository.
+/// Sources of packages that are not from a registry or repository.
 const LOCAL: [&str; 2] = ["path", "sdk"];
 
 /// Reads every `pubspec.yaml`.
@@ -75,7 +75,7 @@ struct Package {
     version: Option<String>,
 }
 
-/// Reads `pubspec.lock`.
+/// Parses `pubspec.lock`.
 pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
     let file: LockFile = yaml(text)?;
     let mut fixed = Fixed::default();

@@ -13,49 +13,49 @@ use docent_xml::Node;
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// The package that makes a project one of tests.
+/// Package that marks a test project.
 const TEST_PACKAGE: &str = "Microsoft.NET.Test.Sdk";
 
-/// How projects of tests and measurements are called.
+/// Suffixes of test and benchmark project names.
 const TEST_ENDINGS: [&str; 4] = ["Tests", ".Test", "Benchmarks", ".TestUtilities"];
 
-/// Times that a property is looked up in what a property gave.
+/// Maximum number of nested property lookups.
 const ROUNDS: usize = 4;
 
-/// Longer than any version: where properties name each other, texts would grow without end.
+/// Maximum length of an expanded value: mutually recursive properties would grow without end.
 const LONGEST: usize = 1_000;
 
-/// A package that a file names.
+/// A package in a file.
 #[derive(Debug)]
 struct Item {
     name: String,
     version: Option<String>,
-    /// Nothing of it is handed on to whoever uses the project.
+    /// Whether users of the project do not inherit it.
     private: bool,
 }
 
-/// A project, or properties for those below a folder.
+/// A project, or properties for projects below a folder.
 #[derive(Debug, Default)]
 struct Build {
     properties: HashMap<String, String>,
-    /// Packages that are asked for.
+    /// Referenced packages.
     references: Vec<Item>,
-    /// Packages that every project below is given for its development.
+    /// Development packages added to every project below.
     global: Vec<Item>,
-    /// Versions for those who ask.
+    /// Central package versions.
     versions: Vec<Item>,
-    /// Where in `versions` a package stands, by its name in small letters.
+    /// Index in `versions` by lowercase package name.
     index: HashMap<String, usize>,
-    /// Paths of other projects.
+    /// Paths of referenced projects.
     projects: Vec<String>,
-    /// Whether it takes in the file of the same name above.
+    /// Whether it imports the file with the same name above.
     imports_above: bool,
 }
 
-/// What lies above projects, by path.
+/// Shared build files above projects, by path.
 type Above = HashMap<String, Build>;
 
-/// Reads every project, solution and list of packages.
+/// Reads every project, solution and package list.
 pub(super) fn read(reading: &mut Reading<'_>) {
     let mut above = Above::new();
     for path in reading.files(Format::DotnetProperties) {
@@ -99,7 +99,7 @@ fn attribute(node: Node<'_, '_>, name: &str) -> Option<String> {
     found.map(|attribute| attribute.value().trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-/// A value that is written as an attribute or as an element inside.
+/// Returns a value written as an attribute or child element.
 fn value(node: Node<'_, '_>, name: &str) -> Option<String> {
     attribute(node, name).or_else(|| {
         let child = node.children().find(|child| child.tag_name().name() == name)?;
@@ -138,7 +138,7 @@ fn parse(xml: &str) -> Result<Build, Fault> {
             }
             name if within("PropertyGroup") => {
                 let text = node.text().unwrap_or_default().trim();
-                // A value that depends on something counts where there is no other.
+                // A conditional value counts only if there is no other.
                 let bound = attribute(node, "Condition").is_some()
                     || node.parent().is_some_and(|it| attribute(it, "Condition").is_some());
                 if !(bound && build.properties.contains_key(name)) {
@@ -153,7 +153,7 @@ fn parse(xml: &str) -> Result<Build, Fault> {
     Ok(build)
 }
 
-/// The file of a name that holds for a folder, and those above that it takes in.
+/// Returns the file with a name that applies to a folder, and those above that it imports.
 fn nearest<'a>(above: &'a Above, folder: &str, name: &str) -> Vec<&'a Build> {
     let files = outwards(folder).filter_map(|folder| above.get(&join(folder, name)?));
     let mut found: Vec<&Build> = Vec::new();
@@ -166,7 +166,7 @@ fn nearest<'a>(above: &'a Above, folder: &str, name: &str) -> Vec<&'a Build> {
     found
 }
 
-/// Looks up `$(…)`; what is not to be found stays as written.
+/// Expands `$(…)`; unknown properties stay as written.
 fn expand(text: &str, known: &[&Build]) -> String {
     let mut text = text.to_owned();
     for _ in 0..ROUNDS {
@@ -289,7 +289,7 @@ struct Resolved {
     resolved: Option<String>,
 }
 
-/// Reads `packages.lock.json`, where each framework has its list; projects of this repository have no version.
+/// Parses `packages.lock.json`, which has a list per framework; projects of this repository have no version.
 pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
     let file: LockFile = serde_json::from_str(text)?;
     let mut fixed = Fixed::default();

@@ -1,8 +1,8 @@
-//! Which file is written in what: manifests, lock files and their aids, by name alone. Must not read any of them.
+//! Formats of manifests, lock files and related files, by name only. Must not read any of them.
 
 use super::super::tree::{folder_of, name_of};
 
-/// What a file is written in.
+/// Format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Format {
     CargoManifest,
@@ -12,7 +12,7 @@ pub(super) enum Format {
     PnpmLock,
     YarnLock,
     BunLock,
-    /// Not text: it tells the manager and nothing else.
+    /// Binary: it only identifies the manager.
     BunBinaryLock,
     PnpmWorkspace,
     Lerna,
@@ -65,7 +65,7 @@ pub(super) enum Format {
 use Format as F;
 
 impl Format {
-    /// By the last part of a path.
+    /// Returns the format by file name.
     pub(super) fn by_name(name: &str) -> Option<Self> {
         Some(match name {
             "Cargo.toml" => F::CargoManifest,
@@ -136,7 +136,7 @@ impl Format {
         })
     }
 
-    /// By a whole path: what lies in a folder `requirements` lists requirements, whatever it is called.
+    /// Returns the format by path: any file in a `requirements` folder lists requirements.
     pub(super) fn by_path(path: &str) -> Option<Self> {
         let name = name_of(path);
         let found = Self::by_name(name);
@@ -194,7 +194,7 @@ impl Format {
         }
     }
 
-    /// Whether it fixes versions.
+    /// Whether it locks versions.
     pub(super) fn is_lock(self) -> bool {
         matches!(
             self,
@@ -221,13 +221,13 @@ impl Format {
         )
     }
 
-    /// Whether it asks for packages or names those that do; neither a lock file nor an aid.
+    /// Whether it is a manifest: neither a lock file nor a related file.
     pub(super) fn is_manifest(self) -> bool {
         let aid = matches!(self, F::PnpmWorkspace | F::Lerna | F::GradleProperties);
         !self.is_lock() && !aid
     }
 
-    /// Names of the lock files that may fix its versions; of two in one folder the first counts.
+    /// Names of the lock files that may lock its versions; of two in one folder the first wins.
     pub(super) fn locks(self) -> &'static [&'static str] {
         match self {
             F::CargoManifest => &["Cargo.lock"],
@@ -255,12 +255,12 @@ impl Format {
         }
     }
 
-    /// Whether one lock file at the top of a workspace fixes the versions of all its members.
+    /// Whether a lock file at the workspace root locks the versions of all members.
     pub(super) fn shares_lock(self) -> bool {
         matches!(self, F::CargoManifest | F::PackageJson | F::Pyproject | F::Mix | F::Pubspec)
     }
 
-    /// The package manager that writes it or reads it, where there is but one.
+    /// Returns the package manager that uses it, if there is only one.
     pub(super) fn manager(self) -> Option<&'static str> {
         Some(match self {
             F::CargoManifest | F::CargoLock => "cargo",

@@ -1,4 +1,4 @@
-//! Go: `go.mod`, `go.work` and `go.sum`. A module fixes its versions itself.
+//! Go: `go.mod`, `go.work` and `go.sum`. A module locks its versions itself.
 
 use super::{
     super::report::Purpose,
@@ -17,7 +17,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         let mut draft = Draft::new(path, Format::GoModule);
         if let Some(text) = reading.text(path) {
             let indirect = fill(&text, &mut draft, &folders);
-            // What others ask for is fixed here as well.
+            // Indirect dependencies are locked here as well.
             if indirect.count() > 0 && !has_sums(reading, &draft) {
                 reading.constraints.push(((*path).to_owned(), Format::GoModule, indirect));
             }
@@ -38,7 +38,7 @@ fn has_sums(reading: &Reading<'_>, draft: &Draft) -> bool {
     super::super::tree::join(draft.folder(), "go.sum").is_some_and(|path| reading.has(&path))
 }
 
-/// Verb, words and whether marked as indirect, of each directive; those in brackets are spread out.
+/// Returns verb, words and the indirect marker of each directive; blocks are expanded.
 fn directives(text: &str) -> Vec<(&str, Vec<&str>, bool)> {
     let mut found = Vec::new();
     let mut block = None;
@@ -64,7 +64,7 @@ fn directives(text: &str) -> Vec<(&str, Vec<&str>, bool)> {
     found
 }
 
-/// Takes in what a module says and asks for; tells what it fixes for others.
+/// Fills in a module's data and dependencies; returns the versions it locks for others.
 fn fill(text: &str, draft: &mut Draft, folders: &Folders<'_>) -> Fixed {
     let mut indirect = Fixed::default();
     let mut replaced = HashMap::new();
@@ -97,7 +97,7 @@ fn fill(text: &str, draft: &mut Draft, folders: &Folders<'_>) -> Fixed {
     indirect
 }
 
-/// Reads `go.sum`. A line that is about a `go.mod` alone is of a version that was not chosen.
+/// Parses `go.sum`. A line only for a `go.mod` is about a version that was not selected.
 pub(super) fn sums(text: &str) -> Lock {
     let mut fixed = Fixed::default();
     for line in text.lines() {

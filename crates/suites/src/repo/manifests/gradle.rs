@@ -1,5 +1,5 @@
-//! Gradle: build files and lock files; what lies around them is in `gradle_settings`. Build files are programs: what is
-//! written out in the common forms is read, the rest is left alone.
+//! Gradle: build files and lock files; settings are in `gradle_settings`. Build files are programs: common literal
+//! forms are read, the rest is ignored.
 
 use super::{
     super::report::Purpose,
@@ -11,7 +11,7 @@ use super::{
 };
 use std::{collections::HashMap, ops::Range};
 
-/// How names of configurations end that hold dependencies, and what those are for; tests are told by their start.
+/// Suffixes of dependency configurations, and their purposes; tests are recognized by prefix.
 const CONFIGURATIONS: [(&str, Purpose); 18] = [
     ("implementation", Purpose::Runtime),
     ("api", Purpose::Runtime),
@@ -33,22 +33,22 @@ const CONFIGURATIONS: [(&str, Purpose); 18] = [
     ("detektplugins", Purpose::Development),
 ];
 
-/// Calls around a dependency that leave it what it is.
+/// Calls around a dependency that do not change it.
 const WRAPPERS: [&str; 4] = ["platform", "enforcedPlatform", "testFixtures", "dependencies"];
 
-/// Folders of builds whose product is the build itself.
+/// Folders of build logic.
 const BUILD_LOGIC: [&str; 2] = ["buildSrc", "build-logic"];
 
-/// Blocks whose statements hold for a project and those below it.
+/// Blocks that apply to a project and its subprojects.
 const SHARED: [&str; 2] = ["allprojects", "subprojects"];
 
-/// Reads everything that Gradle reads.
+/// Reads all Gradle files.
 pub(super) fn read(reading: &mut Reading<'_>) {
     let around = gradle_settings::read(reading);
     let named = reading.files(Format::GradleBuild).into_iter().map(str::to_owned);
     let mut builds: Vec<_> = named.chain(around.own_names.iter().cloned()).collect();
     builds.sort_by(|one, other| place(one).cmp(&place(other)));
-    // Versions that a build gives to its projects, by its folder.
+    // Versions that a build sets for its projects, by folder.
     let mut shared = HashMap::new();
     for path in builds {
         let mut draft = Draft::new(&path, Format::GradleBuild);
@@ -60,7 +60,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     }
 }
 
-/// `group:name:version`, the version also missing.
+/// Parses `group:name:version`; the version is optional.
 pub(super) fn coordinate(text: &str) -> Option<(String, Option<String>)> {
     let text = text.split('@').next().unwrap_or(text);
     let mut parts = text.split(':');
@@ -70,13 +70,13 @@ pub(super) fn coordinate(text: &str) -> Option<(String, Option<String>)> {
     (plain(group) && plain(name)).then(|| (format!("{group}:{name}"), version))
 }
 
-/// A build file, and what is known where it stands.
+/// A build file and its context.
 struct Build<'a> {
     script: &'a Script<'a>,
     around: &'a Surroundings,
-    /// The folder of its settings.
+    /// Folder of its settings.
     root: &'a str,
-    /// Names that the file sets to a text.
+    /// Variables that the file sets to a string.
     names: HashMap<&'a str, &'a str>,
     own_properties: [Option<&'a HashMap<String, String>>; 2],
 }
@@ -118,7 +118,7 @@ fn fill(
     }
 }
 
-/// The name and the text of a statement that sets one: `def a = 'x'`, `ext.a = 'x'`, `a 'x'`.
+/// Parses an assignment of a string: `def a = 'x'`, `ext.a = 'x'`, `a 'x'`.
 fn setting<'a>(script: &Script<'a>, statement: &Range<usize>) -> Option<(&'a str, &'a str)> {
     let last = statement.end.checked_sub(1)?;
     let text = script.text(last)?;
@@ -131,7 +131,7 @@ fn setting<'a>(script: &Script<'a>, statement: &Range<usize>) -> Option<(&'a str
     Some((script.word(name)?, text))
 }
 
-/// Names that are set to a text once.
+/// Returns the variables set to a string exactly once.
 fn constants<'a>(script: &Script<'a>) -> HashMap<&'a str, &'a str> {
     let mut found: HashMap<&str, Option<&str>> = HashMap::new();
     for statement in script.statements(0..script.tokens().len()) {
@@ -142,7 +142,7 @@ fn constants<'a>(script: &Script<'a>) -> HashMap<&'a str, &'a str> {
     found.into_iter().filter_map(|(name, text)| Some((name, text?))).collect()
 }
 
-/// The version of the project itself, and the one that it gives to those below it.
+/// Returns the project's own version, and the one it sets for subprojects.
 fn versions<'a>(script: &Script<'a>) -> (Option<&'a str>, Option<&'a str>) {
     let version = |range: Range<usize>| {
         let mut depth = 0_usize;
@@ -170,7 +170,7 @@ fn versions<'a>(script: &Script<'a>) -> (Option<&'a str>, Option<&'a str>) {
         let word = script.word(at).filter(|_| script.is(at + 1, '{'));
         let is_block = word.is_some_and(|word| SHARED.contains(&word));
         shared = is_block.then(|| version(script.inside(at + 1))).flatten();
-        // A block inside such a block holds for others.
+        // A nested block applies to other projects.
         at = if is_block { script.after(at + 1) } else { at + 1 };
     }
     (own, shared)
@@ -181,7 +181,7 @@ impl Build<'_> {
         self.own_properties.iter().flatten().find_map(|all| all.get(name)).cloned()
     }
 
-    /// A text with what is put into it, where that is a name with one known text.
+    /// Expands a string if its variables each have one known value.
     fn expand(&self, text: &str) -> Option<String> {
         let Some((before, after)) = text.split_once('$') else { return Some(text.to_owned()) };
         let (name, after) = if let Some(rest) = after.strip_prefix('{') {
@@ -196,17 +196,17 @@ impl Build<'_> {
         (!value.contains('$') && !after.contains('$')).then(|| format!("{before}{value}{after}"))
     }
 
-    /// A block of dependencies, which starts here.
+    /// Reads a dependencies block.
     fn take_block(&self, start: usize, into: &mut Vec<Wanted>) {
         let script = self.script;
-        // Kotlin's source sets have blocks of their own: `commonTest.dependencies { … }`.
+        // Kotlin source sets have their own blocks: `commonTest.dependencies { … }`.
         let before = script.tokens().get(start.saturating_sub(4)..start).unwrap_or_default();
         let tests = before.iter().any(|token| match token {
             Token::Word(word) => word.contains("Test") || *word == "test",
             _ => false,
         });
         let inside = script.inside(start + 1);
-        // Constraints limit versions and ask for nothing.
+        // Constraints only limit versions.
         let limits: Vec<_> = inside
             .clone()
             .filter(|at| script.word(*at) == Some("constraints") && script.is(at + 1, '{'))
@@ -226,10 +226,10 @@ impl Build<'_> {
         }
     }
 
-    /// One statement of a block of dependencies.
+    /// Reads one statement of a dependencies block.
     fn take(&self, statement: Range<usize>, into: &mut Vec<Wanted>) {
         let script = self.script;
-        // Kotlin may write the name of a configuration as a text.
+        // Kotlin may write a configuration name as a string.
         let first = script.get(statement.start);
         let Some(Token::Word(configuration) | Token::Text(configuration)) = first else { return };
         let Some(purpose) = purpose(configuration) else { return };
@@ -263,21 +263,21 @@ impl Build<'_> {
 
     fn coordinate(&self, text: &str, purpose: Purpose) -> Option<Wanted> {
         let (name, version) = coordinate(text)?;
-        // What is put in by the program stays as written where it is not known.
+        // Unknown interpolations stay as written.
         let expanded = |text: &str| self.expand(text).unwrap_or_else(|| text.to_owned());
         Some(Wanted::new(expanded(&name), version.map(|version| expanded(&version)), purpose))
     }
 
-    /// Another project of this build.
+    /// Resolves another project of this build.
     fn local(&self, path: &str, purpose: Purpose) -> Wanted {
         let path = format!(":{}", path.trim_start_matches(':'));
         let target = self.around.builds.get(&(self.root.to_owned(), path.clone())).cloned();
-        // Without a build file of its own it is still no package from outside.
+        // Even without its own build file, it is not an external package.
         let target = target.unwrap_or_else(|| path.clone());
         Wanted::new(path.clone(), Some(path), purpose).taken_from(Some(target))
     }
 
-    /// `group: 'g', name: 'a', version: 'v'`, or with `=`.
+    /// Parses `group: 'g', name: 'a', version: 'v'`, or with `=`.
     fn named(&self, range: Range<usize>, purpose: Purpose) -> Option<Wanted> {
         let mut parts: [Option<&str>; 3] = [None; 3];
         for at in range {
@@ -294,7 +294,7 @@ impl Build<'_> {
         self.coordinate(&format!("{}:{}{version}", group?, name?), purpose)
     }
 
-    /// `libs.some.lib`, `libs.bundles.x`, `projects.some.project`.
+    /// Reads `libs.some.lib`, `libs.bundles.x`, `projects.some.project`.
     fn take_accessor(&self, first: &str, at: usize, purpose: Purpose, into: &mut Vec<Wanted>) {
         let mut words = Vec::new();
         let mut at = at + 1;
@@ -308,7 +308,7 @@ impl Build<'_> {
             into.extend(path.map(|path| self.local(path, purpose)));
             return;
         }
-        // Conventions in an inner folder use the catalogue of the build around them.
+        // Conventions in an inner folder use the catalog of the enclosing build.
         let catalogue = outwards(self.root)
             .find_map(|root| self.around.catalogues.get(&(root.to_owned(), first.to_owned())));
         let Some(catalogue) = catalogue else { return };
@@ -323,18 +323,18 @@ impl Build<'_> {
     }
 }
 
-/// What dependencies of a configuration are for; `None` where the word names none.
+/// Returns the purpose of a configuration's dependencies; `None` if unknown.
 fn purpose(configuration: &str) -> Option<Purpose> {
     let lower = configuration.to_lowercase();
     let starts = lower.starts_with("kapt") || lower.starts_with("ksp");
     let known = CONFIGURATIONS.iter().filter(|(ending, _)| lower.ends_with(ending));
-    // The longest ending tells: `compileOnlyApi` is not an `api`.
+    // The longest suffix decides: `compileOnlyApi` is not an `api`.
     let known = known.max_by_key(|(ending, _)| ending.len()).map(|(_, purpose)| *purpose);
     let purpose = known.or(starts.then_some(Purpose::Build))?;
     Some(if lower.contains("test") { Purpose::Development } else { purpose })
 }
 
-/// Reads `gradle.lockfile`: `group:name:version=configurations`.
+/// Parses `gradle.lockfile`: `group:name:version=configurations`.
 pub(super) fn lock(text: &str) -> Lock {
     let mut fixed = Fixed::default();
     for line in text.lines().filter(|line| !line.starts_with('#')) {

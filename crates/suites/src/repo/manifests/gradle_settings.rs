@@ -1,4 +1,4 @@
-//! What lies around Gradle's build files: settings with their projects, version catalogues, properties.
+//! Context of Gradle build files: settings with projects, version catalogs, properties.
 
 use super::{
     super::{
@@ -13,10 +13,10 @@ use super::{
 use std::collections::{BTreeSet, HashMap};
 use toml::{Table, Value};
 
-/// Parts that the path of a project may have.
+/// Maximum number of parts in a project path.
 const PARTS: usize = 32;
 
-/// A catalogue: what its aliases stand for.
+/// A version catalog with its aliases.
 #[derive(Debug, Default)]
 pub(super) struct Catalogue {
     /// Name and version by alias, words joined by dots.
@@ -28,30 +28,30 @@ pub(super) struct Catalogue {
 /// A project of a build.
 #[derive(Debug)]
 pub(super) struct Project {
-    /// The folder of its settings.
+    /// Folder of its settings.
     pub(super) root: String,
-    /// What it is called.
+    /// Name of the project.
     pub(super) name: Option<String>,
 }
 
-/// What lies around build files.
+/// Context of build files.
 #[derive(Debug, Default)]
 pub(super) struct Surroundings {
-    /// By the folder of the settings, and the name that build files call them by.
+    /// Catalogs by settings folder and name in build files.
     pub(super) catalogues: HashMap<(String, String), Catalogue>,
     /// By folder.
     pub(super) properties: HashMap<String, HashMap<String, String>>,
     /// By folder.
     pub(super) projects: HashMap<String, Project>,
-    /// Build files by folder of the settings and path of the project, as `:a:b`.
+    /// Build files by settings folder and project path, as `:a:b`.
     pub(super) builds: HashMap<(String, String), String>,
-    /// Paths of projects by folder of the settings and how build files write them: `a.someProject`.
+    /// Project paths by settings folder and accessor in build files: `a.someProject`.
     pub(super) accessors: HashMap<(String, String), String>,
-    /// Build files that are called like their project.
+    /// Build files named after their project.
     pub(super) own_names: BTreeSet<String>,
 }
 
-/// Reads catalogues, properties and settings.
+/// Reads catalogs, properties and settings.
 pub(super) fn read(reading: &mut Reading<'_>) -> Surroundings {
     let mut around = Surroundings::default();
     for path in reading.files(Format::GradleCatalog) {
@@ -75,7 +75,7 @@ fn properties(text: &str) -> HashMap<String, String> {
     pairs.map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).collect()
 }
 
-/// `some-lib_name` as build files write it: `some.lib.name`.
+/// Converts `some-lib_name` to its form in build files: `some.lib.name`.
 fn dotted(alias: &str) -> String {
     alias.replace(['-', '_'], ".")
 }
@@ -88,7 +88,7 @@ fn tables<'t>(table: &'t Table, key: &str) -> impl Iterator<Item = (&'t String, 
     table.get(key).and_then(Value::as_table).into_iter().flatten()
 }
 
-/// A version of a catalogue: a word, a reference, or rules of which the strictest counts.
+/// Reads a catalog version: a string, a reference, or rules of which the strictest wins.
 fn version(value: &Value, table: &Table) -> Option<String> {
     let plain = |value: &Value| {
         let rules = ["strictly", "require", "prefer"];
@@ -126,14 +126,14 @@ fn read_catalogue(reading: &mut Reading<'_>, path: &str, around: &mut Surroundin
         catalogue.bundles.insert(dotted(alias), names.map(dotted).collect());
     }
     reading.drafts.push(draft);
-    // `gradle/libs.versions.toml` serves the build in the folder above as `libs`.
+    // `gradle/libs.versions.toml` is the catalog `libs` of the build in the folder above.
     let name = name_of(path).trim_end_matches(".versions.toml").to_owned();
     let folder = folder_of(path);
     let root = if name_of(folder) == "gradle" { folder_of(folder) } else { folder };
     around.catalogues.insert((root.to_owned(), name), catalogue);
 }
 
-/// What settings say in statements: the name of the build, its projects, and folders that are called otherwise.
+/// Contents of a settings file: build name, projects, and renamed folders.
 #[derive(Default)]
 struct Said {
     name: Option<String>,
@@ -169,7 +169,7 @@ fn said(script: &Script<'_>) -> Said {
 }
 
 impl Said {
-    /// Takes in a project; `:a:b` brings `:a` along.
+    /// Includes a project; `:a:b` also includes `:a`.
     fn include(&mut self, project: &str) {
         let mut path = String::new();
         let parts = project.split([':', '/']).filter(|part| !part.is_empty());
@@ -222,7 +222,7 @@ fn read_settings(
     reading.drafts.push(draft);
 }
 
-/// `:a:some-project` as build files write it: `a.someProject`.
+/// Converts `:a:some-project` to its form in build files: `a.someProject`.
 fn accessor(project: &str) -> String {
     let mut accessor = String::new();
     let mut raise = false;

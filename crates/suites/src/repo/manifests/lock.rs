@@ -1,4 +1,4 @@
-//! What a lock file fixes, whatever it is written in. Must not know any format.
+//! Locked versions of any lock file. Must not know any format.
 
 use super::reading::Wanted;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-/// Names and versions, each pair once.
+/// Distinct pairs of name and version.
 #[derive(Debug, Default)]
 pub(super) struct Fixed {
     versions: HashMap<String, Vec<String>>,
@@ -15,7 +15,7 @@ pub(super) struct Fixed {
 }
 
 impl Fixed {
-    /// Takes in a version of a package.
+    /// Adds a package version.
     pub(super) fn add(&mut self, name: impl Into<String>, version: impl Into<String>) {
         let (name, version) = (name.into(), version.into());
         if self.seen.insert(hash(&(&name, &version))) {
@@ -23,17 +23,17 @@ impl Fixed {
         }
     }
 
-    /// How many pairs.
+    /// Returns the number of pairs.
     pub(super) fn count(&self) -> u64 {
         self.seen.len() as u64
     }
 
-    /// The pairs as numbers that are the same in every lock file of an ecosystem.
+    /// Returns the pairs as hashes that are equal across lock files of an ecosystem.
     pub(super) fn marks(&self, ecosystem: &str) -> impl Iterator<Item = u64> {
         self.seen.iter().map(move |pair| hash(&(ecosystem, pair)))
     }
 
-    /// The version of a package: its only one, or the only one that starts like what is asked for.
+    /// Returns the version of a package: its only one, or the only one that starts like the requirement.
     pub(super) fn version(&self, name: &str, requirement: Option<&str>) -> Option<&str> {
         let versions = self.versions.get(name)?;
         if let [only] = versions.as_slice() {
@@ -51,7 +51,7 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Whether a version begins with the first number that a requirement names: `1.2.3` and `^1.2`.
+/// Whether a version starts with the first number in a requirement: `1.2.3` and `^1.2`.
 fn starts_like(version: &str, requirement: Option<&str>) -> bool {
     let digits = |c: char| c.is_ascii_digit() || c == '.';
     let wanted = requirement.unwrap_or_default().trim_start_matches(|c| !digits(c));
@@ -60,35 +60,35 @@ fn starts_like(version: &str, requirement: Option<&str>) -> bool {
     !wanted.is_empty() && rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Who asks, as a lock file knows them.
+/// The dependent package, as a lock file identifies it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asker<'a> {
-    /// What the package is called.
+    /// Name of the package.
     pub(super) name: &'a str,
-    /// Its folder, from that of the lock file; empty where they are the same.
+    /// Its folder relative to the lock file; empty if they are the same.
     pub(super) folder: &'a str,
 }
 
-/// A lock file, read.
+/// A parsed lock file.
 #[derive(Debug)]
 pub(super) struct Lock {
-    /// All that it fixes, from outside.
+    /// All locked external versions.
     pub(super) fixed: Fixed,
-    /// Versions for one asker, under what [`Lock::keys`] gives.
+    /// Versions for one dependent package, under the keys of [`Lock::keys`].
     pub(super) exact: Fixed,
-    /// The keys to try for what is asked for, in order.
+    /// Returns the keys to try for a dependency, in order.
     pub(super) keys: fn(Asker<'_>, &Wanted) -> Vec<String>,
-    /// How it writes a package's name; `None` where a name alone does not tell the version.
+    /// Converts a package name to its form in the lock file; `None` if a name alone does not determine the version.
     pub(super) name: Option<fn(&str) -> String>,
 }
 
 impl Lock {
-    /// One that fixes a single version of each package.
+    /// Creates a lock file with a single version of each package.
     pub(super) fn flat(fixed: Fixed, name: fn(&str) -> String) -> Self {
         Self { fixed, exact: Fixed::default(), keys: |_, _| Vec::new(), name: Some(name) }
     }
 
-    /// The version that it fixes.
+    /// Returns the locked version.
     pub(super) fn version(&self, asker: Asker<'_>, wanted: &Wanted) -> Option<String> {
         let requirement = wanted.requirement.as_deref();
         let keys = (self.keys)(asker, wanted);

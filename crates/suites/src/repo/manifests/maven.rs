@@ -1,4 +1,4 @@
-//! Maven: `pom.xml` with what it takes from parents in this repository: properties, versions, managed dependencies.
+//! Maven: `pom.xml` with data from parents in this repository: properties, versions, managed dependencies.
 
 use super::{
     super::{
@@ -11,16 +11,16 @@ use super::{
 use docent_xml::Node;
 use std::collections::HashMap;
 
-/// Parents that are followed, one above the other.
+/// Maximum number of parents to follow.
 const PARENTS: usize = 16;
 
-/// Times that a property is looked up in what a property gave.
+/// Maximum number of nested property lookups.
 const ROUNDS: usize = 8;
 
-/// Longer than any version: where properties name each other, texts would grow without end.
+/// Maximum length of an expanded value: mutually recursive properties would grow without end.
 const LONGEST: usize = 1_000;
 
-/// One dependency, as it is written.
+/// A dependency as written.
 #[derive(Debug, Default, Clone)]
 struct Entry {
     group: String,
@@ -31,7 +31,7 @@ struct Entry {
     optional: bool,
 }
 
-/// A manifest by itself.
+/// A manifest before its parents are resolved.
 #[derive(Debug, Default)]
 struct Pom {
     group: Option<String>,
@@ -41,7 +41,7 @@ struct Pom {
     licence: Option<String>,
     /// Group, artifact and version of the parent.
     parent: Option<[String; 3]>,
-    /// Where the parent is looked for.
+    /// Path where the parent is expected.
     parent_path: Option<String>,
     properties: HashMap<String, String>,
     modules: Vec<String>,
@@ -49,16 +49,16 @@ struct Pom {
     managed: Vec<Entry>,
 }
 
-/// What a manifest manages for itself and for those below it.
+/// Dependencies managed for a manifest and its children.
 #[derive(Debug, Default)]
 struct Managed {
-    /// Where in its list a package stands.
+    /// Index in its list, by package.
     by_name: HashMap<String, usize>,
-    /// Manifests of this repository whose lists it imports.
+    /// Manifests of this repository whose managed dependencies it imports.
     imports: Vec<String>,
 }
 
-/// All of them, found by path and by what they are called.
+/// All manifests, by path and by name.
 #[derive(Debug, Default)]
 struct Poms {
     all: HashMap<String, Pom>,
@@ -158,7 +158,7 @@ fn entries(list: Option<Node<'_, '_>>) -> Vec<Entry> {
 }
 
 impl Poms {
-    /// The parent of a manifest, if it is one of this repository.
+    /// Returns the parent of a manifest, if it is in this repository.
     fn parent(&self, path: &str) -> Option<&str> {
         let pom = self.all.get(path)?;
         let [group, artifact, _] = pom.parent.as_ref()?;
@@ -173,7 +173,7 @@ impl Poms {
         found.map(|(path, _)| path.as_str()).or(named.map(String::as_str))
     }
 
-    /// A manifest and those above it.
+    /// Returns a manifest and its ancestors.
     fn chain(&self, path: &str) -> Vec<(&str, &Pom)> {
         let mut chain = Vec::new();
         let mut next = self.all.get_key_value(path).map(|(path, _)| path.as_str());
@@ -199,11 +199,11 @@ impl Poms {
         managed
     }
 
-    /// Version and scope of a package that a manifest or one above it manages, or imports; the nearest counts.
+    /// Returns version and scope of a package managed or imported by a manifest or its ancestors; the nearest wins.
     fn managed(&self, name: &str, chain: &[(&str, &Pom)]) -> Option<[Option<String>; 2]> {
         let listed = |path: &str, pom: &Pom, chain: &[(&str, &Pom)]| {
             let entry = pom.managed.get(*self.managed.get(path)?.by_name.get(name)?)?;
-            // A parent's properties may be set anew below, so that the whole chain is asked.
+            // Children may override a parent's properties, so the whole chain is searched.
             let version = entry.version.as_ref().map(|version| expand(version, chain));
             Some([version, entry.scope.clone()])
         };
@@ -218,7 +218,7 @@ impl Poms {
     }
 }
 
-/// Where a module lies: a folder with a `pom.xml`, or that file itself.
+/// Resolves a module: a folder with a `pom.xml`, or that file itself.
 fn module_path(folder: &str, module: &str) -> Option<String> {
     let path = join(folder, &module.replace('\\', "/"))?;
     if path.rsplit_once('.').is_some_and(|(_, ending)| ending == "xml") {
@@ -227,7 +227,7 @@ fn module_path(folder: &str, module: &str) -> Option<String> {
     Some(if path.is_empty() { "pom.xml".into() } else { format!("{path}/pom.xml") })
 }
 
-/// Looks up `${…}` along a chain; what is not to be found stays as written.
+/// Expands `${…}` along a chain; unknown properties stay as written.
 fn expand(text: &str, chain: &[(&str, &Pom)]) -> String {
     let mut text = text.to_owned();
     for _ in 0..ROUNDS {
@@ -276,7 +276,7 @@ fn property(name: &str, chain: &[(&str, &Pom)]) -> Option<String> {
     own.cloned().or_else(|| of_project(chain))
 }
 
-/// Version and group are the parent's where a manifest has none.
+/// Version and group default to the parent's.
 fn version(chain: &[(&str, &Pom)]) -> Option<String> {
     let (_, pom) = chain.first()?;
     pom.version.clone().or_else(|| Some(pom.parent.as_ref()?[2].clone()))
@@ -315,7 +315,7 @@ fn fill(path: &str, poms: &Poms, draft: &mut Draft) {
     }
 }
 
-/// What the scope of a dependency says.
+/// Returns the purpose of a dependency scope.
 fn purpose(scope: Option<&str>, optional: bool) -> Purpose {
     match scope {
         Some("test") => Purpose::Development,

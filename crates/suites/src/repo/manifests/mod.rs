@@ -1,7 +1,7 @@
-//! Manifests: which ecosystem a file belongs to, and what it asks for.
+//! Manifests: ecosystem and dependencies.
 //!
-//! A file of each ecosystem turns manifests into drafts and lock files into [`lock::Lock`]s; here drafts and locks come
-//! together. Nothing is run, and nothing is fetched: what only a program could tell is left out.
+//! One module per ecosystem turns manifests into drafts and lock files into [`lock::Lock`]s; this module combines them.
+//! Nothing is executed or fetched: what only a program could determine is left out.
 
 mod beam;
 mod cargo;
@@ -43,13 +43,13 @@ use reading::{Draft, Fault, Reading, place};
 use std::collections::HashMap;
 use summary::Tally;
 
-/// Manifests that are listed.
+/// Maximum number of listed manifests.
 pub(super) const MANIFESTS: usize = 200;
 
-/// Dependencies that are listed for each of them, and members.
+/// Maximum number of listed dependencies, and members, per manifest.
 const DEPENDENCIES: usize = 500;
 
-/// Reads the manifests of each family of ecosystems.
+/// Readers of the manifests of each ecosystem.
 const FAMILIES: [fn(&mut Reading<'_>); 15] = [
     cargo::read,
     npm::read,
@@ -68,22 +68,22 @@ const FAMILIES: [fn(&mut Reading<'_>); 15] = [
     vcpkg::read,
 ];
 
-/// The ecosystem of a manifest; `None` for any other file.
+/// Returns the ecosystem of a manifest; `None` for other files.
 pub(super) fn ecosystem(name: &str) -> Option<&'static str> {
     Format::by_name(name).filter(|format| format.is_manifest()).map(Format::ecosystem)
 }
 
-/// What manifests and lock files tell.
+/// Results from manifests and lock files.
 #[derive(Debug, Default)]
 pub(super) struct Packages {
     /// Outermost first, then by path; at most 200.
     pub(super) manifests: Vec<Manifest>,
     pub(super) summary: DependencySummary,
-    /// Those that can't be read or understood.
+    /// Files that cannot be read or parsed.
     pub(super) problems: Vec<Problem>,
 }
 
-/// Reads every manifest and lock file, as far as there is time.
+/// Reads every manifest and lock file until the deadline.
 pub(super) fn read(tree: &Tree, halt: Halt<'_>) -> Packages {
     let mut reading = Reading::new(tree, halt);
     for family in FAMILIES {
@@ -111,7 +111,7 @@ pub(super) fn read(tree: &Tree, halt: Halt<'_>) -> Packages {
     Packages { manifests, summary, problems }
 }
 
-/// Tells members of their workspace; of two around a manifest the inner one counts.
+/// Sets the workspace of members; the innermost one wins.
 fn link_workspaces(drafts: &mut [Draft]) {
     let mut roots: HashMap<String, &str> = HashMap::new();
     for draft in drafts.iter() {
@@ -131,7 +131,7 @@ fn link_workspaces(drafts: &mut [Draft]) {
     }
 }
 
-/// Finds each manifest's lock file, and reads one after the other, so that no two are held at once.
+/// Finds each manifest's lock file, and reads them one by one, so that only one is in memory.
 fn read_locks(reading: &mut Reading<'_>, drafts: &mut [Draft], tally: &mut Tally) {
     let mut users: HashMap<String, Vec<usize>> = HashMap::new();
     for at in 0..drafts.len() {
@@ -167,7 +167,7 @@ fn find_lock(reading: &Reading<'_>, drafts: &[Draft], at: usize) -> Option<Strin
             if folder.is_empty() { (*name).to_owned() } else { format!("{folder}/{name}") }
         });
         let mut paths: Vec<_> = paths.filter(|path| reading.has(path)).collect();
-        // Of two lock files in a folder, that of the manager which the manifest names.
+        // Of two lock files in a folder, the one of the manager named in the manifest wins.
         let manager = draft.manifest.manager.as_deref();
         paths.sort_by_key(|path| {
             let writer = Format::by_path(path).and_then(Format::manager);
@@ -175,7 +175,7 @@ fn find_lock(reading: &Reading<'_>, drafts: &[Draft], at: usize) -> Option<Strin
         });
         paths.into_iter().next()
     };
-    // A workspace in a workspace in a workspace: no layout needs more.
+    // Three nested workspaces: no layout needs more.
     let mut around = Some(draft).filter(|draft| draft.format.shares_lock());
     for _ in 0..3 {
         let root = around.and_then(|draft| draft.manifest.workspace.as_deref());
@@ -222,14 +222,14 @@ fn fix_versions(draft: &mut Draft, lock: &Lock, lock_folder: &str) {
     }
 }
 
-/// The manager by a field, by the lock file, by hints, or as the workspace has it: the first that tells.
+/// Sets the manager from a field, the lock file, hints, or the workspace, in this order.
 fn name_managers(drafts: &mut [Draft]) {
     let mut known: HashMap<String, String> = HashMap::new();
     // Outermost first, so that a workspace is known before its members.
     for draft in drafts {
         let manifest = &mut draft.manifest;
         let lock = manifest.lock_file.as_deref().and_then(Format::by_path);
-        // What a compiled list of requirements was compiled from may have any manager.
+        // The source of a compiled requirements list may use any manager.
         let lock = lock.filter(|lock| *lock != Format::Requirements);
         let from_lock = lock.and_then(Format::manager).or(draft.likely_manager).map(str::to_owned);
         let shared = || known.get(manifest.workspace.as_ref()?).cloned();

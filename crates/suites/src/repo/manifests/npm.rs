@@ -1,4 +1,5 @@
-//! npm and its kin (pnpm, yarn, bun): `package.json`, workspaces and catalogues. Lock files are in `npm_lock`.
+//! npm and compatible managers (pnpm, yarn, bun): `package.json`, workspaces and catalogs. Lock files are in
+//! `npm_lock`.
 
 use super::{
     super::{
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
-/// Tables of dependencies, and what those are for.
+/// Dependency tables, and their purposes.
 const TABLES: [(&str, Purpose); 4] = [
     ("dependencies", Purpose::Runtime),
     ("devDependencies", Purpose::Development),
@@ -21,20 +22,20 @@ const TABLES: [(&str, Purpose); 4] = [
     ("optionalDependencies", Purpose::Optional),
 ];
 
-/// Managers as the field `packageManager` names them.
+/// Managers in the `packageManager` field.
 const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 
-/// Keys of a file that only tells how the modules around it are loaded.
+/// Keys of a file that only configures module loading.
 const MARKERS: [&str; 9] =
     ["type", "sideEffects", "main", "module", "types", "private", "exports", "browser", "typings"];
 
-/// How a requirement names a folder.
+/// Prefixes of a folder requirement.
 const FOLDERS: [&str; 3] = ["file:", "link:", "portal:"];
 
-/// Requirements under a name, by name of the catalogue; the nameless one is `default`.
+/// Requirements by catalog and package; the unnamed catalog is `default`.
 type Catalogues = HashMap<String, HashMap<String, String>>;
 
-/// What a manifest says of a workspace.
+/// Workspace settings in a manifest.
 #[derive(Debug, Default)]
 struct Workspace {
     patterns: Vec<String>,
@@ -76,7 +77,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     for path in &paths {
         let Some(workspace) = workspaces.get(path).filter(|_| !reading.is_over()) else { continue };
         let members = folders.matching(folder_of(path), &workspace.patterns);
-        // Of two workspaces, one inside the other, the inner one comes later and counts.
+        // Of two nested workspaces, the inner one comes later and wins.
         roots.extend(members.iter().map(|member| (*member, *path)));
         if let Some(root) = drafts.get_mut(path) {
             root.manifest.members = members.into_iter().map(str::to_owned).collect();
@@ -92,7 +93,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     }
 }
 
-/// What lies beside a manifest and says more of its workspace.
+/// Reads files next to a manifest with more workspace settings.
 fn read_aids<'a>(
     reading: &mut Reading<'_>,
     folders: &Folders<'a>,
@@ -138,7 +139,7 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     list.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// What the manifest says of itself and asks for; and of its workspace, if it has one.
+/// Reads a manifest's data and dependencies, and its workspace, if any.
 fn fill(value: &Value, draft: &mut Draft) -> Option<Workspace> {
     let manifest = &mut draft.manifest;
     manifest.name = text(value.get("name"));
@@ -158,7 +159,7 @@ fn fill(value: &Value, draft: &mut Draft) -> Option<Workspace> {
     Some(Workspace { patterns: texts(list), catalogues: catalogues(declared) })
 }
 
-/// Bun and yarn keep catalogues beside the members.
+/// Bun and yarn define catalogs next to the members.
 fn catalogues(workspaces: &Value) -> Catalogues {
     let requirements = |table: &Value| -> HashMap<String, String> {
         let entries = table.as_object().into_iter().flatten();
@@ -173,7 +174,7 @@ fn catalogues(workspaces: &Value) -> Catalogues {
     all
 }
 
-/// As a word, as `{ "type": … }`, or as a list of those.
+/// Reads a string, `{ "type": … }`, or a list of those.
 fn licence(value: &Value) -> Option<String> {
     let one = |value: &Value| text(Some(value)).or_else(|| text(value.get("type")));
     value.get("license").and_then(one).or_else(|| {
@@ -182,7 +183,7 @@ fn licence(value: &Value) -> Option<String> {
     })
 }
 
-/// Looks up what a requirement leaves to the workspace.
+/// Resolves a requirement that refers to the workspace.
 fn resolve(
     wanted: &mut Wanted,
     folder: &str,

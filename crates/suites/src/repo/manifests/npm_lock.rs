@@ -1,4 +1,4 @@
-//! Lock files of npm, pnpm, yarn and bun. pnpm and yarn write theirs in one fixed layout, so that lines suffice.
+//! Lock files of npm, pnpm, yarn and bun. pnpm and yarn use a fixed layout, so they are parsed line by line.
 
 use super::{
     lock::{Asker, Fixed, Lock},
@@ -16,17 +16,17 @@ struct PackageLock {
     dependencies: HashMap<String, Nested>,
 }
 
-/// An entry under the folder that it is installed in.
+/// An entry by install folder.
 #[derive(Deserialize)]
 struct Installed {
     version: Option<String>,
-    /// What it is called, where its folder is called otherwise.
+    /// Package name, if different from its folder.
     name: Option<String>,
     #[serde(default)]
     link: bool,
 }
 
-/// An entry of the first layout, with what is installed below it.
+/// An entry of the first layout, with nested dependencies.
 #[derive(Deserialize)]
 struct Nested {
     version: Option<String>,
@@ -34,7 +34,7 @@ struct Nested {
     dependencies: HashMap<String, Nested>,
 }
 
-/// Reads `package-lock.json` and `npm-shrinkwrap.json`.
+/// Parses `package-lock.json` and `npm-shrinkwrap.json`.
 pub(super) fn package_lock(text: &str) -> Result<Lock, Fault> {
     let file: PackageLock = serde_json::from_str(text)?;
     let (mut fixed, mut exact) = (Fixed::default(), Fixed::default());
@@ -65,7 +65,7 @@ fn take_nested(dependencies: &HashMap<String, Nested>, fixed: &mut Fixed) {
     }
 }
 
-/// A package is looked for in the asker's own folder first and then in those around it.
+/// A package is resolved in the dependent's own folder first, then in its ancestors.
 fn installed_folders(asker: Asker<'_>, wanted: &Wanted) -> Vec<String> {
     let mut keys = Vec::new();
     let mut folder = asker.folder;
@@ -77,7 +77,7 @@ fn installed_folders(asker: Asker<'_>, wanted: &Wanted) -> Vec<String> {
     keys
 }
 
-/// A name and what follows it: `@scope/name@rest`.
+/// Splits a name and its suffix: `@scope/name@rest`.
 fn split_name(text: &str) -> Option<(&str, &str)> {
     let scope = usize::from(text.starts_with('@'));
     let (start, rest) = text.split_at_checked(scope)?;
@@ -89,13 +89,13 @@ fn unquote(text: &str) -> &str {
     text.trim_matches(|c| c == '\'' || c == '"')
 }
 
-/// A line of a file in which blanks at the start tell the depth.
+/// A line of an indentation-based file.
 fn indented(line: &str) -> (usize, &str) {
     let text = line.trim_start_matches(' ');
     (line.len() - text.len(), text.trim_end())
 }
 
-/// `key: value`; the value is empty where more lines follow.
+/// Parses `key: value`; the value is empty if more lines follow.
 fn entry(line: &str) -> Option<(&str, &str)> {
     let (key, value) = match line.strip_suffix(':') {
         Some(key) => (key, ""),
@@ -104,7 +104,7 @@ fn entry(line: &str) -> Option<(&str, &str)> {
     Some((unquote(key), unquote(value.trim())))
 }
 
-/// Reads `pnpm-lock.yaml`, of all layouts since the fifth.
+/// Parses `pnpm-lock.yaml` in all layouts since version 5.
 pub(super) fn pnpm_lock(text: &str) -> Result<Lock, Fault> {
     let mut lines = PnpmLines::default();
     let mut known = false;
@@ -116,7 +116,7 @@ pub(super) fn pnpm_lock(text: &str) -> Result<Lock, Fault> {
         let Some((key, value)) = entry(line) else { continue };
         if depth == 0 && key == "lockfileVersion" {
             known = true;
-            // Up to the fifth layout a path names a package: `/name/1.0.0`.
+            // Up to layout version 5, a path names a package: `/name/1.0.0`.
             lines.by_path =
                 value.split('.').next().and_then(|v| v.parse().ok()).is_some_and(|v: u32| v < 6);
         }
@@ -133,7 +133,7 @@ pub(super) fn pnpm_lock(text: &str) -> Result<Lock, Fault> {
     Ok(Lock { fixed: lines.fixed, exact: lines.exact, keys, name: None })
 }
 
-/// What the lines of `pnpm-lock.yaml` have told so far.
+/// State while parsing `pnpm-lock.yaml`.
 #[derive(Default)]
 struct PnpmLines {
     by_path: bool,
@@ -141,7 +141,7 @@ struct PnpmLines {
     importer: String,
     table: String,
     dependency: String,
-    /// Name and version of the package whose lines are read.
+    /// Name and version of the current package.
     package: Option<(String, String)>,
     fixed: Fixed,
     exact: Fixed,
@@ -179,7 +179,7 @@ impl PnpmLines {
             4 if key == "version" => value,
             _ => "",
         };
-        // `link:` leads to a member of the workspace.
+        // `link:` refers to a workspace member.
         if !version.is_empty() && !version.starts_with("link:") {
             let key = format!("{} {}", self.importer, self.dependency);
             self.exact.add(key, self.version(version));
@@ -198,7 +198,7 @@ impl PnpmLines {
         }
     }
 
-    /// Counts the package whose lines have ended.
+    /// Adds the finished package.
     fn close(&mut self) {
         if let Some((name, version)) = self.package.take() {
             self.fixed.add(name, version);
@@ -211,7 +211,7 @@ impl PnpmLines {
         Some((name.to_owned(), self.version(version).to_owned()))
     }
 
-    /// A version without the peers that it was resolved with, nor the name that an alias stands for.
+    /// Strips resolved peers and alias names from a version.
     fn version<'t>(&self, text: &'t str) -> &'t str {
         let text = text.split('(').next().unwrap_or(text);
         if self.by_path {
@@ -224,7 +224,7 @@ impl PnpmLines {
     }
 }
 
-/// Reads `yarn.lock`, the classic layout and the later one.
+/// Parses `yarn.lock`, in the classic and the newer layout.
 pub(super) fn yarn_lock(text: &str) -> Result<Lock, Fault> {
     let known = text.contains("yarn lockfile v1") || text.contains("__metadata:");
     if !known && !text.trim().is_empty() {
@@ -260,7 +260,7 @@ struct BunLock {
     packages: HashMap<String, Value>,
 }
 
-/// Reads `bun.lock`.
+/// Parses `bun.lock`.
 pub(super) fn bun_lock(text: &str) -> Result<Lock, Fault> {
     let file: BunLock = serde_json::from_str(&without_last_commas(text))?;
     let (mut fixed, mut exact) = (Fixed::default(), Fixed::default());
@@ -278,11 +278,11 @@ pub(super) fn bun_lock(text: &str) -> Result<Lock, Fault> {
     Ok(Lock { fixed, exact, keys, name: None })
 }
 
-/// JSON without the comma that may follow the last entry of a list, nor comments.
+/// Strips trailing commas and comments from JSON.
 fn without_last_commas(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
-    // Where the last comma stands that nothing but blanks has followed.
+    // Position of the last comma followed only by blanks.
     let mut comma = None;
     while let Some(c) = characters.next() {
         match c {
@@ -322,7 +322,7 @@ mod tests {
     use super::*;
     use crate::repo::report::Purpose;
 
-    /// What a lock file fixes for a dependency of an asker, and how many packages it fixes.
+    /// Returns the locked version of a dependency, and the number of locked packages.
     fn told(lock: &Lock, folder: &str, name: &str, requirement: &str) -> String {
         let asker = Asker { name: "asker", folder };
         let wanted = Wanted::new(name, Some(requirement.to_owned()), Purpose::Runtime);

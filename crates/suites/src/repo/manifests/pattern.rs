@@ -1,34 +1,34 @@
-//! Patterns by which workspaces name their members: `crates/*`, `packages/**`, `!**/test/**`. Must not know any format.
+//! Workspace member patterns: `crates/*`, `packages/**`, `!**/test/**`. Must not know any format.
 
 use super::super::tree::{folder_of, join};
 use std::{collections::BTreeMap, ops::Bound};
 
-/// Alternatives that one pattern may stand for; more are left out.
+/// Maximum number of alternatives in one pattern; more are ignored.
 const ALTERNATIVES: usize = 64;
 
-/// The manifests of one format by the folder they lie in.
+/// Manifests of one format by folder.
 #[derive(Debug, Default)]
 pub(super) struct Folders<'a> {
     paths: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Folders<'a> {
-    /// Of these manifests.
+    /// Creates the index of these manifests.
     pub(super) fn new(paths: &[&'a str]) -> Self {
         Self { paths: paths.iter().map(|path| (folder_of(path), *path)).collect() }
     }
 
-    /// The manifest in a folder.
+    /// Returns the manifest in a folder.
     pub(super) fn get(&self, folder: &str) -> Option<&'a str> {
         self.paths.get(folder).copied()
     }
 
-    /// The manifest in the folder that a relative path leads to.
+    /// Returns the manifest in the folder at a relative path.
     pub(super) fn from(&self, folder: &str, path: &str) -> Option<&'a str> {
         self.get(&join(folder, &path.replace('\\', "/"))?)
     }
 
-    /// Manifests below a folder whose own folder fits a pattern and none that starts with `!`; not the one in the folder itself.
+    /// Returns manifests below a folder that match a pattern and no `!` pattern; not the one in the folder itself.
     pub(super) fn matching(&self, folder: &str, patterns: &[String]) -> Vec<&'a str> {
         let refused = patterns.iter().filter_map(|pattern| pattern.strip_prefix('!'));
         let refused: Vec<_> = refused.flat_map(alternatives).collect();
@@ -59,7 +59,7 @@ impl<'a> Folders<'a> {
     }
 }
 
-/// A path inside a folder, without that folder.
+/// Returns a path relative to a folder.
 fn relative<'p>(folder: &str, path: &'p str) -> &'p str {
     path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/')
 }
@@ -68,7 +68,7 @@ fn is_wild(part: &str) -> bool {
     part.contains(['*', '?', '['])
 }
 
-/// `{a,b}/c` as `a/c` and `b/c`; blanks and `./` around it are dropped.
+/// Expands `{a,b}/c` to `a/c` and `b/c`; drops blanks and `./` around it.
 fn alternatives(pattern: &str) -> Vec<String> {
     let pattern = pattern.trim().trim_start_matches("./").trim_end_matches('/');
     let mut open = vec![pattern.to_owned()];
@@ -86,10 +86,10 @@ fn alternatives(pattern: &str) -> Vec<String> {
     done
 }
 
-/// Whether a path of folders fits; `**` stands for any number of them, none included.
+/// Whether a folder path matches; `**` matches any number of folders, including none.
 fn fits_path(pattern: &str, path: &str) -> bool {
     let path: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
-    // Which numbers of leading folders the pattern fits so far.
+    // Numbers of leading folders that the pattern matches so far.
     let mut reached = vec![false; path.len() + 1];
     reached[0] = true;
     for part in pattern.split('/').filter(|part| !matches!(*part, "" | ".")) {
@@ -107,10 +107,10 @@ fn fits_path(pattern: &str, path: &str) -> bool {
     reached.last() == Some(&true)
 }
 
-/// Whether a name fits: `*` stands for any run of characters, `?` for one.
+/// Whether a name matches: `*` matches any characters, `?` matches one.
 pub(super) fn fits_name(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut from) = (0, 0);
-    // Where the last star stood, and how much of the name it has taken.
+    // Position of the last star, and how much of the name it matched.
     let mut star = None;
     while from < name.len() {
         match pattern.get(at) {

@@ -38,7 +38,7 @@ fn fill(value: &Value, draft: &mut Draft) {
     }
 }
 
-/// Every package has a vendor; `php`, `ext-json` and their kin are parts of the platform.
+/// Every package has a vendor; `php`, `ext-json` and similar names are parts of the platform.
 fn is_package(name: &str) -> bool {
     name.contains('/')
 }
@@ -57,7 +57,7 @@ struct Package {
     version: String,
 }
 
-/// Reads `composer.lock`.
+/// Parses `composer.lock`.
 pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
     let file: LockFile = serde_json::from_str(text)?;
     let mut fixed = Fixed::default();

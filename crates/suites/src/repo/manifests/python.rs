@@ -1,4 +1,5 @@
-//! Python: `pyproject.toml` of every build tool, `Pipfile`, and uv workspaces. Lists, `setup` files and lock files have modules of their own.
+//! Python: `pyproject.toml` of every build tool, `Pipfile`, and uv workspaces. Requirement lists, `setup` files and
+//! lock files have their own modules.
 
 use super::{
     super::report::Purpose,
@@ -11,7 +12,7 @@ use super::{
 use std::collections::{BTreeMap, HashMap};
 use toml::{Table, Value};
 
-/// Build tools by the module that a manifest names as its backend.
+/// Build tools by backend module.
 const BACKENDS: [(&str, &str); 9] = [
     ("hatchling", "hatch"),
     ("poetry", "poetry"),
@@ -24,10 +25,10 @@ const BACKENDS: [(&str, &str); 9] = [
     ("setuptools", "setuptools"),
 ];
 
-/// Managers by their table of settings; it tells more than the backend.
+/// Managers by their settings table, which is more specific than the backend.
 const TOOLS: [(&str, &str); 3] = [("poetry", "poetry"), ("pdm", "pdm"), ("uv", "uv")];
 
-/// Reads every manifest of Python packages.
+/// Reads every Python package manifest.
 pub(super) fn read(reading: &mut Reading<'_>) {
     read_projects(reading);
     for path in reading.files(Format::Pipfile) {
@@ -59,7 +60,7 @@ fn read_projects(reading: &mut Reading<'_>) {
             reading.accept(path, table)
         });
         if let Some(table) = table {
-            // Many have nothing but the settings of other tools.
+            // Many contain only settings of other tools.
             if !is_package(&table) {
                 continue;
             }
@@ -143,7 +144,7 @@ fn fill(reading: &mut Reading<'_>, table: &Table, draft: &mut Draft) {
     draft.likely_manager = likely_manager(table);
 }
 
-/// A licence that is not a plain word: a table, or a classifier.
+/// Reads a license that is a table or classifier.
 fn licence(project: Option<&Value>) -> Option<String> {
     let table = project.and_then(|project| project.get("license"));
     text(table.and_then(|table| table.get("text"))).or_else(|| {
@@ -152,7 +153,7 @@ fn licence(project: Option<&Value>) -> Option<String> {
     })
 }
 
-/// A version that the manifest leaves to a file which it names.
+/// Reads a version from a file named in the manifest.
 fn dynamic_version(reading: &mut Reading<'_>, table: &Table, folder: &str) -> Option<String> {
     let setuptools = at(table, &["tool", "setuptools", "dynamic", "version"]);
     let key = |key: &str| setuptools.and_then(|version| version.get(key));
@@ -183,10 +184,10 @@ fn take_poetry(reading: &Reading<'_>, poetry: &Value, draft: &mut Draft) {
     }
 }
 
-/// A table of names: a version, a table, or a list of tables for different platforms.
+/// Reads a dependency table: a version, a table, or a list of tables for different platforms.
 fn take_table(reading: &Reading<'_>, list: Option<&Value>, purpose: Purpose, draft: &mut Draft) {
     for (name, wanted) in tables(list) {
-        // Poetry lists the interpreter among the packages.
+        // Poetry lists the interpreter as a package.
         if name == "python" {
             continue;
         }
@@ -204,7 +205,7 @@ fn take_table(reading: &Reading<'_>, list: Option<&Value>, purpose: Purpose, dra
     }
 }
 
-/// Where uv takes packages from, if that is a folder.
+/// Reads uv package sources that are folders.
 fn take_sources(reading: &Reading<'_>, sources: Option<&Value>, draft: &mut Draft) {
     let paths =
         tables(sources).filter_map(|(name, source)| Some((name, text(source.get("path"))?)));

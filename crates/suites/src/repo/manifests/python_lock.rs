@@ -8,7 +8,7 @@ use super::{
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// Sources of packages that lie in this repository.
+/// Sources of packages in this repository.
 const LOCAL: [&str; 4] = ["editable", "virtual", "directory", "workspace"];
 
 #[derive(Deserialize)]
@@ -24,7 +24,7 @@ struct Package {
     source: Option<toml::Value>,
 }
 
-/// Reads `uv.lock`, `poetry.lock`, `pdm.lock` and `pylock.toml`, which agree in what matters here.
+/// Parses `uv.lock`, `poetry.lock`, `pdm.lock` and `pylock.toml`, which share the relevant layout.
 pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
     let file: LockFile = toml(text)?;
     let mut fixed = Fixed::default();
@@ -53,7 +53,7 @@ struct Pinned {
     version: Option<String>,
 }
 
-/// Reads `Pipfile.lock`.
+/// Parses `Pipfile.lock`.
 pub(super) fn pipfile_lock(text: &str) -> Result<Lock, Fault> {
     let file: PipfileLock = serde_json::from_str(text)?;
     let mut fixed = Fixed::default();

@@ -1,4 +1,4 @@
-//! One reading of all manifests: where files come from and where findings go. Must not know any format from inside.
+//! Shared state while reading all manifests: input files and results. Must not know any format.
 
 use super::{
     super::{
@@ -12,13 +12,13 @@ use crate::files::Problem;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
 
-/// Larger manifests are listed among the problems.
+/// Maximum manifest size; larger ones are listed as problems.
 const MANIFEST_BYTES: u64 = 8 << 20;
 
-/// Larger lock files are listed among the problems.
+/// Maximum lock file size; larger ones are listed as problems.
 const LOCK_BYTES: u64 = 32 << 20;
 
-/// Why a file tells nothing.
+/// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
     #[error("is not UTF-8 text")]
@@ -37,7 +37,7 @@ pub(super) enum Fault {
     Other(&'static str),
 }
 
-/// Where something is wrong, as far as it is known.
+/// Line of an error, if known.
 #[derive(Debug)]
 pub(super) struct Line(Option<usize>);
 
@@ -51,7 +51,7 @@ fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
 
-/// Reads TOML into a table or into a type that leaves out the rest.
+/// Parses TOML into a table, or a type that ignores other fields.
 pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
     toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
@@ -60,22 +60,22 @@ pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
     })
 }
 
-/// Reads YAML into a value or into a type that leaves out the rest.
+/// Parses YAML into a value, or a type that ignores other fields.
 pub(super) fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
     serde_saphyr::from_str(text).map_err(|error| Fault::Yaml(Box::new(error)))
 }
 
-/// Where what is asked for comes from.
+/// Origin of a dependency.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// From outside, unless a package of the same workspace or of a folder above has that name.
+    /// External, unless a package in the same workspace or an ancestor folder has that name.
     #[default]
     Named,
-    /// From this repository; the path is that of a manifest, if there is one.
+    /// From this repository; the path of its manifest, if there is one.
     Local(String),
 }
 
-/// Something that a manifest asks for, as long as nothing around it is known.
+/// A dependency before its context is resolved.
 #[derive(Debug, Clone)]
 pub(super) struct Wanted {
     pub(super) name: String,
@@ -86,7 +86,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// From outside.
+    /// Creates an external dependency.
     pub(super) fn new(
         name: impl Into<String>,
         requirement: Option<String>,
@@ -96,7 +96,7 @@ impl Wanted {
         Self { name, requirement, locked: None, purpose, origin }
     }
 
-    /// The same, from the package with this manifest.
+    /// Sets the manifest of a local dependency.
     pub(super) fn taken_from(mut self, manifest: Option<String>) -> Self {
         if let Some(path) = manifest {
             self.origin = Origin::Local(path);
@@ -105,19 +105,19 @@ impl Wanted {
     }
 }
 
-/// A manifest, as long as nothing around it is known.
+/// A manifest before its context is resolved.
 #[derive(Debug)]
 pub(super) struct Draft {
-    /// Without its dependencies.
+    /// The manifest without dependencies.
     pub(super) manifest: Manifest,
     pub(super) format: Format,
     pub(super) wanted: Vec<Wanted>,
-    /// The manager, unless a lock file tells of another one.
+    /// Manager, unless a lock file names another one.
     pub(super) likely_manager: Option<&'static str>,
 }
 
 impl Draft {
-    /// Of a manifest of which nothing but its path is known.
+    /// Creates a draft from a path.
     pub(super) fn new(path: &str, format: Format) -> Self {
         let manifest = Manifest {
             path: path.to_owned(),
@@ -128,12 +128,12 @@ impl Draft {
         Self { manifest, format, wanted: Vec::new(), likely_manager: None }
     }
 
-    /// The folder it lies in.
+    /// Returns its folder.
     pub(super) fn folder(&self) -> &str {
         folder_of(&self.manifest.path)
     }
 
-    /// Asks for something from outside.
+    /// Adds an external dependency.
     pub(super) fn want(
         &mut self,
         name: impl Into<String>,
@@ -143,7 +143,8 @@ impl Draft {
         self.wanted.push(Wanted::new(name, requirement, purpose));
     }
 
-    /// Drops what is empty, puts the description on one line, and what it asks for in order, each once.
+    /// Normalizes the draft: drops empty values, joins the description to one line, sorts and deduplicates
+    /// dependencies.
     pub(super) fn settle(&mut self) {
         let Manifest { name, version, description, licence, .. } = &mut self.manifest;
         *description = description.take().map(|text| on_one_line(&text));
@@ -154,11 +155,11 @@ impl Draft {
         self.wanted.retain(|wanted| {
             seen.insert((wanted.name.clone(), wanted.requirement.clone(), wanted.purpose))
         });
-        // Stable: within one purpose the order of the manifest stays.
+        // Stable: keeps manifest order within one purpose.
         self.wanted.sort_by_key(|wanted| wanted.purpose);
     }
 
-    /// As it is told.
+    /// Converts the draft into the reported manifest.
     pub(super) fn told(mut self, most: usize) -> Manifest {
         let wanted = self.wanted.into_iter().take(most);
         self.manifest.dependencies = wanted
@@ -173,19 +174,19 @@ impl Draft {
     }
 }
 
-/// Files by format, and what was found in them.
+/// Files by format, and their results.
 pub(super) struct Reading<'a> {
     tree: &'a Tree,
     halt: Halt<'a>,
     files: HashMap<Format, Vec<&'a str>>,
     pub(super) drafts: Vec<Draft>,
-    /// Files that fix versions without being lock files by name, with what they fix.
+    /// Files that lock versions without a lock file name, with their versions.
     pub(super) constraints: Vec<(String, Format, Fixed)>,
     pub(super) problems: Vec<Problem>,
 }
 
 impl<'a> Reading<'a> {
-    /// Sorts all files by format: one pass over their paths.
+    /// Groups all files by format in one pass over their paths.
     pub(super) fn new(tree: &'a Tree, halt: Halt<'a>) -> Self {
         let mut files: HashMap<Format, Vec<&str>> = HashMap::new();
         for file in tree.files() {
@@ -200,17 +201,17 @@ impl<'a> Reading<'a> {
         Self { tree, halt, files, drafts, constraints, problems }
     }
 
-    /// Whether to stop with what there is.
+    /// Whether to stop with partial results.
     pub(super) fn is_over(&self) -> bool {
         (self.halt)()
     }
 
-    /// The files in this format, outermost first.
+    /// Returns files in this format, outermost first.
     pub(super) fn files(&self, format: Format) -> Vec<&'a str> {
         self.files.get(&format).cloned().unwrap_or_default()
     }
 
-    /// All lock files, outermost first.
+    /// Returns all lock files, outermost first.
     pub(super) fn lock_files(&self) -> Vec<(&'a str, Format)> {
         let locks = self.files.iter().filter(|(format, _)| format.is_lock());
         let mut locks: Vec<_> =
@@ -219,17 +220,17 @@ impl<'a> Reading<'a> {
         locks
     }
 
-    /// Whether there is such a file.
+    /// Whether a file exists.
     pub(super) fn has(&self, path: &str) -> bool {
         self.tree.file(path).is_some()
     }
 
-    /// The text of a file; nothing, and a problem, where there is none to be had.
+    /// Reads the text of a file; records a problem if it cannot be read.
     pub(super) fn text(&mut self, path: &str) -> Option<String> {
         self.text_within(path, MANIFEST_BYTES)
     }
 
-    /// The text of a lock file, which may be long.
+    /// Reads the text of a lock file, which may be long.
     pub(super) fn lock_text(&mut self, path: &str) -> Option<String> {
         self.text_within(path, LOCK_BYTES)
     }
@@ -250,7 +251,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// What could be made of a file; nothing, and a problem, where it has a fault.
+    /// Returns a parsed value; records a problem on error.
     pub(super) fn accept<T>(&mut self, path: &str, result: Result<T, Fault>) -> Option<T> {
         result
             .map_err(|fault| {
@@ -260,7 +261,7 @@ impl<'a> Reading<'a> {
             .ok()
     }
 
-    /// Reads every file of a format by itself; a file that can't be read or understood is listed without contents.
+    /// Reads every file of a format; a file that cannot be read or parsed is listed without contents.
     pub(super) fn each(
         &mut self,
         format: Format,
@@ -277,22 +278,22 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// A text whose lines were broken to look well.
+/// Joins wrapped lines.
 pub(super) fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A folder and those that it lies in, the innermost first.
+/// Yields a folder and its ancestors, innermost first.
 pub(super) fn outwards(folder: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(folder), |folder| (!folder.is_empty()).then_some(folder_of(folder)))
 }
 
-/// Where a path comes in lists: outermost first, then by name.
+/// Sort key of a path: outermost first, then by name.
 pub(super) fn place(path: &str) -> (usize, &str) {
     (path.matches('/').count(), path)
 }
 
-/// Text of a file: UTF-8, or UTF-16 where its first bytes say so, as some editors and shells write it.
+/// Decodes a file: UTF-8, or UTF-16 with a byte order mark, as some editors and shells write it.
 fn decode(bytes: Vec<u8>) -> Result<String, Fault> {
     let wide = |rest: &[u8], number: fn([u8; 2]) -> u16| {
         let numbers = rest.chunks(2).map(|pair| number([pair[0], *pair.get(1).unwrap_or(&0)]));

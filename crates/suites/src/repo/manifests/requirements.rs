@@ -1,4 +1,4 @@
-//! Python requirements: one by itself, and files that list them (`requirements.txt`, `requirements.in`, constraints).
+//! Python requirements: single ones, and files that list them (`requirements.txt`, `requirements.in`, constraints).
 
 use super::{
     super::{
@@ -18,10 +18,10 @@ use std::{
     str::FromStr,
 };
 
-/// Files that one list may include, one inside the other.
+/// Maximum depth of included lists.
 const INCLUDES: usize = 20;
 
-/// Words by which lists and extras are known to serve development.
+/// Words in the names of development lists and extras.
 const DEVELOPMENT: [&str; 18] = [
     "dev",
     "develop",
@@ -43,10 +43,10 @@ const DEVELOPMENT: [&str; 18] = [
     "quality",
 ];
 
-/// Manifests that make a folder a Python package, the most telling first.
+/// Manifests that make a folder a Python package, most specific first.
 const PACKAGES: [&str; 3] = ["pyproject.toml", "setup.cfg", "setup.py"];
 
-/// An address as it is written. The parser's own type would put the values of environment variables into it.
+/// A URL as written. The parser's own type would insert the values of environment variables.
 #[derive(Debug)]
 struct Address(String);
 
@@ -64,20 +64,20 @@ impl Pep508Url for Address {
     }
 }
 
-/// A name in the one form that all its spellings share.
+/// Normalizes a package name.
 pub(super) fn normal_name(name: &str) -> String {
     let parts = name.split(['-', '_', '.']).filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("-").to_lowercase()
 }
 
-/// What a list or an extra of that name is for.
+/// Returns the purpose of a list or extra by name.
 pub(super) fn purpose_of(name: &str, otherwise: Purpose) -> Purpose {
     let lower = name.to_ascii_lowercase();
     let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
     if words.any(|word| DEVELOPMENT.contains(&word)) { Purpose::Development } else { otherwise }
 }
 
-/// Name and versions of a requirement: `name[extra] >=1,<2 ; marker`; `None` where it is none.
+/// Parses a requirement: `name[extra] >=1,<2 ; marker`; `None` if invalid.
 pub(super) fn parse(line: &str) -> Option<(String, Option<String>)> {
     let line = line.trim();
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -98,8 +98,8 @@ pub(super) fn parse(line: &str) -> Option<(String, Option<String>)> {
     Some((name.to_owned(), wanted.filter(|wanted| !wanted.is_empty())))
 }
 
-/// What follows a name in requirements that the standard no longer takes: `foo>=1.0.*`, `foo==2.0-custom`; empty for
-/// nothing, `None` where it is no requirement.
+/// Parses versions that the standard no longer allows: `foo>=1.0.*`, `foo==2.0-custom`; empty for none, `None` if it is
+/// not a requirement.
 fn lenient(rest: &str) -> Option<String> {
     let rest = rest.trim_start();
     let rest = match rest.strip_prefix('[') {
@@ -112,23 +112,23 @@ fn lenient(rest: &str) -> Option<String> {
     known.then(|| rest.trim_start_matches('@').trim().to_owned())
 }
 
-/// The manifest of the package in a folder that a path leads to.
+/// Returns the manifest of the package at a path.
 pub(super) fn package_at(reading: &Reading<'_>, folder: &str, path: &str) -> Option<String> {
     let target = join(folder, path)?;
     let inside = |name: &&str| join(&target, name);
     PACKAGES.iter().filter_map(inside).find(|path| reading.has(path))
 }
 
-/// One line of a list, without comment and continued lines.
+/// One logical line of a list, without comments.
 enum Line {
     Package(Wanted),
-    /// The package that the list lies beside, to be worked on.
+    /// The package next to the list, in development mode.
     Own(Wanted),
     Include(String),
     Constraint(String),
 }
 
-/// The lines of a list that say something.
+/// Returns the non-empty logical lines of a list.
 fn lines(reading: &Reading<'_>, text: &str, folder: &str, purpose: Purpose) -> Vec<Line> {
     let mut found = Vec::new();
     let mut whole = String::new();
@@ -176,7 +176,7 @@ fn read_line(reading: &Reading<'_>, line: &str, folder: &str, purpose: Purpose) 
         let path = line.split('[').next().unwrap_or_default();
         let target = package_at(reading, folder, path)?;
         let wanted = Wanted::new(path, Some(path.to_owned()), purpose);
-        // What is worked on is installed in its place.
+        // A package under development is installed in place.
         let own = editable.is_some() && folder_of(&target) == folder;
         let wanted = wanted.taken_from(Some(target));
         return Some(if own { Line::Own(wanted) } else { Line::Package(wanted) });
@@ -185,7 +185,7 @@ fn read_line(reading: &Reading<'_>, line: &str, folder: &str, purpose: Purpose) 
     Some(Line::Package(Wanted::new(name, requirement, purpose)))
 }
 
-/// Versions that a list pins.
+/// Returns the versions pinned by a list.
 fn pinned(text: &str) -> Fixed {
     let mut fixed = Fixed::default();
     for line in text.lines() {
@@ -198,7 +198,7 @@ fn pinned(text: &str) -> Fixed {
     fixed
 }
 
-/// The program that wrote a list out of another manifest, and the words of the command.
+/// Returns the program that compiled a list, and the words of its command.
 fn compiler(text: &str) -> Option<(&'static str, Vec<&str>)> {
     let head = text.lines().take_while(|line| line.starts_with('#') || line.starts_with("--"));
     let head: Vec<_> = head.take(12).collect();
@@ -213,7 +213,7 @@ fn compiler(text: &str) -> Option<(&'static str, Vec<&str>)> {
     Some((program, head.iter().flat_map(|line| line.split_whitespace()).collect()))
 }
 
-/// Reads every list of requirements. What a list was compiled from is looked for among the drafts there are.
+/// Reads every requirements list. The source of a compiled list is searched among existing drafts.
 pub(super) fn read(reading: &mut Reading<'_>) {
     let mut constraints: HashMap<String, Fixed> = HashMap::new();
     let mut compiled = Vec::new();
@@ -245,7 +245,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     fix_sources(reading, compiled);
     reading.constraints.sort_by(|one, other| one.0.cmp(&other.0));
     reading.constraints.dedup_by(|one, other| one.0 == other.0);
-    // What only limits versions asks for nothing.
+    // Constraints are not dependencies.
     let limits: HashSet<_> = reading.constraints.iter().map(|(path, ..)| path.as_str()).collect();
     let asks = |path: &str| !(limits.contains(path) && name_of(path).contains("constraint"));
     reading.drafts.retain(|draft| asks(&draft.manifest.path));
@@ -273,7 +273,7 @@ fn fill(
             }
             Line::Constraint(path) => limits.extend(join(&folder, &path)),
             Line::Include(path) => {
-                // A list that is a manifest itself is told by itself.
+                // A list that is a manifest itself is reported separately.
                 let path = join(&folder, &path).filter(|path| {
                     Format::by_path(path).is_none() && reading.has(path) && seen.len() < INCLUDES
                 });
@@ -306,14 +306,14 @@ fn fix(draft: &mut Draft, path: &str, fixed: &Fixed) {
     }
 }
 
-/// Hands the versions of compiled lists back to what they were compiled from.
+/// Applies the versions of compiled lists to their sources.
 fn fix_sources(reading: &mut Reading<'_>, compiled: Vec<(&str, Vec<String>, Fixed)>) {
     let drafts = reading.drafts.iter().enumerate();
     let by_path: HashMap<_, _> =
         drafts.map(|(at, draft)| (draft.manifest.path.clone(), at)).collect();
     for (path, words, fixed) in compiled {
         for word in words {
-            // The command was given in the list's own folder or at the top.
+            // The command ran in the list's folder or the root.
             let places = [join(folder_of(path), &word), join("", &word)];
             let source = places.iter().flatten().find_map(|place| by_path.get(place));
             let Some(at) = source.filter(|at| reading.drafts[**at].manifest.path != path) else {

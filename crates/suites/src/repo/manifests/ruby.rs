@@ -1,4 +1,4 @@
-//! Ruby: `Gemfile`, gem specifications and `Gemfile.lock`. The first two are programs; what is written out is read.
+//! Ruby: `Gemfile`, gem specifications and `Gemfile.lock`. The first two are programs; literal parts are read.
 
 use super::{
     super::{report::Purpose, tree::join},
@@ -9,7 +9,7 @@ use super::{
 };
 use std::{collections::HashMap, ops::Range};
 
-/// Groups that serve development.
+/// Development groups.
 const DEVELOPMENT: [&str; 11] = [
     "development",
     "test",
@@ -24,11 +24,11 @@ const DEVELOPMENT: [&str; 11] = [
     "tools",
 ];
 
-/// Words that begin what ends with `end`.
+/// Keywords of blocks that end with `end`.
 const OPENERS: [&str; 9] =
     ["if", "unless", "case", "begin", "def", "while", "until", "module", "class"];
 
-/// Methods of a specification that ask for a gem.
+/// Specification methods that add a dependency.
 const ASKING: [(&str, Purpose); 3] = [
     ("add_dependency", Purpose::Runtime),
     ("add_runtime_dependency", Purpose::Runtime),
@@ -53,7 +53,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     }
 }
 
-/// Arguments of a call: texts, and options by name.
+/// Arguments of a call: strings, and options by name.
 #[derive(Debug, Default)]
 struct Arguments<'t> {
     texts: Vec<&'t str>,
@@ -61,7 +61,7 @@ struct Arguments<'t> {
 }
 
 impl<'t> Arguments<'t> {
-    /// The groups that an option names: `:test`, `[:test, :ci]`, `"test"`.
+    /// Returns the groups in an option: `:test`, `[:test, :ci]`, `"test"`.
     fn groups(&self) -> Option<Vec<&'t str>> {
         let tokens = self.options.get("group").or_else(|| self.options.get("groups"))?;
         let words = tokens.iter().filter_map(|token| match token {
@@ -71,7 +71,7 @@ impl<'t> Arguments<'t> {
         Some(words.collect())
     }
 
-    /// The only text of an option: `"a"`, `File.expand_path("a", __dir__)`.
+    /// Returns the only string of an option: `"a"`, `File.expand_path("a", __dir__)`.
     fn text(&self, key: &str) -> Option<&'t str> {
         let mut texts = self.options.get(key)?.iter().filter_map(|token| match token {
             Token::Text(text) => Some(*text),
@@ -82,7 +82,7 @@ impl<'t> Arguments<'t> {
     }
 }
 
-/// What a method is called with, which stands at the start of the range.
+/// Parses the arguments of a method call at the start of the range.
 fn arguments<'t>(script: &Script<'t>, range: Range<usize>) -> Arguments<'t> {
     let open = range.start + 1;
     let range = if script.is(open, '(') { script.inside(open) } else { open..range.end };
@@ -98,7 +98,7 @@ fn arguments<'t>(script: &Script<'t>, range: Range<usize>) -> Arguments<'t> {
             (Some(Token::Sign(':')), Some(Token::Word(key)), Some(Token::Sign('='))) => {
                 found.options.insert(key, rest(4));
             }
-            // `:test`, as a group is named.
+            // `:test`, as a group name.
             (Some(Token::Sign(':')), Some(Token::Word(word)), None) => found.texts.push(word),
             (Some(Token::Text(text)), ..) => found.texts.push(text),
             (Some(Token::Sign('[')), ..) => {
@@ -110,7 +110,7 @@ fn arguments<'t>(script: &Script<'t>, range: Range<usize>) -> Arguments<'t> {
     found
 }
 
-/// What follows the name: `'~> 1.0', '>= 1.0.2'`.
+/// Joins the requirements after the name: `'~> 1.0', '>= 1.0.2'`.
 fn requirement(texts: &[&str]) -> Option<String> {
     let versions: Vec<_> = texts.iter().skip(1).copied().filter(|it| !is_computed(it)).collect();
     (!versions.is_empty()).then(|| versions.join(", "))
@@ -122,7 +122,7 @@ fn purpose(groups: &[&str]) -> Purpose {
 }
 
 fn fill_gemfile(reading: &Reading<'_>, script: &Script<'_>, draft: &mut Draft) {
-    // The groups of each open block, empty for a block that is none.
+    // Groups of each open block; empty for other blocks.
     let mut blocks: Vec<Vec<&str>> = Vec::new();
     let mut of_gem = false;
     for statement in script.statements(0..script.tokens().len()) {
@@ -143,7 +143,7 @@ fn fill_gemfile(reading: &Reading<'_>, script: &Script<'_>, draft: &mut Draft) {
             _ => {}
         }
     }
-    // Beside a gem, whose specification is what its users get, the rest is for those who work on it.
+    // Next to a gem specification, the Gemfile is for development.
     for wanted in draft.wanted.iter_mut().filter(|_| of_gem) {
         wanted.purpose = Purpose::Development;
     }
@@ -183,7 +183,7 @@ fn fill_specification(reading: &mut Reading<'_>, script: &Script<'_>, draft: &mu
                 let folder = draft.folder().to_owned();
                 draft.manifest.version = named_version(reading, script, &folder);
             }
-            // A summary is shorter, and always there.
+            // A summary is shorter and always present.
             "summary" => manifest.description = literal,
             "description" if manifest.description.is_none() => manifest.description = literal,
             "license" => manifest.licence = literal,
@@ -193,7 +193,7 @@ fn fill_specification(reading: &mut Reading<'_>, script: &Script<'_>, draft: &mu
     }
 }
 
-/// The version in a file that the specification loads: `require_relative "lib/x/version"`.
+/// Returns the version in a file that the specification loads: `require_relative "lib/x/version"`.
 fn named_version(reading: &mut Reading<'_>, script: &Script<'_>, folder: &str) -> Option<String> {
     let texts = script.tokens().iter().filter_map(|token| match token {
         Token::Text(text) if text.ends_with("version") => Some(text.trim_start_matches("../")),
@@ -213,7 +213,7 @@ fn named_version(reading: &mut Reading<'_>, script: &Script<'_>, folder: &str) -
     })
 }
 
-/// Reads `Gemfile.lock`: below `specs:`, names with their version stand four blanks deep.
+/// Parses `Gemfile.lock`: below `specs:`, names with versions are indented by four spaces.
 pub(super) fn lock(text: &str) -> Lock {
     let mut fixed = Fixed::default();
     let mut local = false;
@@ -224,7 +224,7 @@ pub(super) fn lock(text: &str) -> Lock {
         let entry = line.strip_prefix("    ").filter(|rest| !local && !rest.starts_with(' '));
         let parts = entry.and_then(|entry| entry.strip_suffix(')')?.split_once(" ("));
         if let Some((name, version)) = parts {
-            // What follows a dash is a platform.
+            // The part after a dash is a platform.
             fixed.add(name, version.split('-').next().unwrap_or(version));
         }
     }

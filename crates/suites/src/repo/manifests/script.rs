@@ -1,9 +1,9 @@
-//! Manifests that are programs, taken apart into words, texts and signs, so that their literal parts can be read.
-//! Must not know what any of them means, and runs nothing.
+//! Tokenizes manifests that are programs, so that their literal parts can be read. Must not know their meaning, and
+//! runs nothing.
 
 use std::ops::Range;
 
-/// How a language writes comments.
+/// Comment syntax of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comments {
     /// `// …` and `/* … */`.
@@ -12,29 +12,29 @@ pub(super) enum Comments {
     Hash,
 }
 
-/// A piece of a program.
+/// A token of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'t> {
     /// Letters, digits, `_` and `@`.
     Word(&'t str),
-    /// What stands between quotes.
+    /// A quoted string.
     Text(&'t str),
     /// Any other character.
     Sign(char),
-    /// The end of a line.
+    /// End of line.
     End,
 }
 
-/// A program, taken apart.
+/// A tokenized program.
 #[derive(Debug)]
 pub(super) struct Script<'t> {
     tokens: Vec<Token<'t>>,
-    /// For each opening bracket, where its closing one stands; elsewhere, or without one, the number of tokens.
+    /// Index of the closing bracket for each opening one; otherwise the number of tokens.
     closing: Vec<usize>,
 }
 
 impl<'t> Script<'t> {
-    /// Takes a program apart.
+    /// Tokenizes a program.
     pub(super) fn new(text: &'t str, comments: Comments) -> Self {
         let tokens = tokenize(text, comments);
         let mut closing = vec![tokens.len(); tokens.len()];
@@ -45,7 +45,7 @@ impl<'t> Script<'t> {
                 Token::Sign('[') => open.push((']', at)),
                 Token::Sign('{') => open.push(('}', at)),
                 Token::Sign(sign @ (')' | ']' | '}')) => {
-                    // A bracket that closes nothing is passed over.
+                    // An unmatched closing bracket is skipped.
                     if open.last().is_some_and(|(wanted, _)| wanted == sign)
                         && let Some((_, start)) = open.pop()
                     {
@@ -58,17 +58,17 @@ impl<'t> Script<'t> {
         Self { tokens, closing }
     }
 
-    /// All pieces.
+    /// Returns the range of all tokens.
     pub(super) fn tokens(&self) -> &[Token<'t>] {
         &self.tokens
     }
 
-    /// The piece at a place.
+    /// Returns the token at an index.
     pub(super) fn get(&self, at: usize) -> Option<Token<'t>> {
         self.tokens.get(at).copied()
     }
 
-    /// The word at a place.
+    /// Returns the word at an index.
     pub(super) fn word(&self, at: usize) -> Option<&'t str> {
         match self.get(at) {
             Some(Token::Word(word)) => Some(word),
@@ -76,7 +76,7 @@ impl<'t> Script<'t> {
         }
     }
 
-    /// The text at a place.
+    /// Returns the string at an index.
     pub(super) fn text(&self, at: usize) -> Option<&'t str> {
         match self.get(at) {
             Some(Token::Text(text)) => Some(text),
@@ -84,12 +84,12 @@ impl<'t> Script<'t> {
         }
     }
 
-    /// Whether this sign stands at a place.
+    /// Whether this character is at an index.
     pub(super) fn is(&self, at: usize, sign: char) -> bool {
         self.get(at) == Some(Token::Sign(sign))
     }
 
-    /// What stands between the bracket at a place and its closing one; nothing where that is missing.
+    /// Returns the range inside the brackets at an index; empty if there is none.
     pub(super) fn inside(&self, at: usize) -> Range<usize> {
         match self.closing.get(at) {
             Some(end) if *end < self.tokens.len() => at + 1..*end,
@@ -97,13 +97,13 @@ impl<'t> Script<'t> {
         }
     }
 
-    /// The place after the bracket that closes the one here, or after this one piece.
+    /// Returns the index after the matching bracket, or after this single token.
     pub(super) fn after(&self, at: usize) -> usize {
         let end = self.closing.get(at).filter(|end| **end < self.tokens.len());
         end.unwrap_or(&at) + 1
     }
 
-    /// The pieces between commas, brackets inside left whole; ends of lines are dropped.
+    /// Splits at commas outside nested brackets; drops line ends.
     pub(super) fn parts(&self, range: Range<usize>) -> Vec<Vec<usize>> {
         let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
         let mut at = range.start;
@@ -122,7 +122,8 @@ impl<'t> Script<'t> {
         parts
     }
 
-    /// Statements: what stands between ends of lines, unless a bracket or a comma carries on. Braces hold statements of their own.
+    /// Splits into statements at line ends, unless a bracket or comma continues the line. Braces contain their own
+    /// statements.
     pub(super) fn statements(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let (mut start, mut at) = (range.start, range.start);
@@ -148,7 +149,7 @@ impl<'t> Script<'t> {
         found
     }
 
-    /// A list of texts and nothing else: `["a", 'b']`, with the bracket at this place.
+    /// Reads a list of strings only: `["a", 'b']`, with the bracket at this index.
     pub(super) fn list(&self, at: usize) -> Option<Vec<&'t str>> {
         let closed = self.after(at) > at + 1 && !self.is(at, '{');
         let mut texts = Vec::new();
@@ -163,7 +164,7 @@ impl<'t> Script<'t> {
     }
 }
 
-/// Whether a text is more than its letters: something is put into it when the program runs.
+/// Whether a string contains interpolation.
 pub(super) fn is_computed(text: &str) -> bool {
     text.contains("#{") || text.contains('$') || text.contains("\\(")
 }
@@ -209,7 +210,8 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '@'
 }
 
-/// What stands between quotes, and how much that is with them. Three quotes end at three, one at the end of the line at the latest.
+/// Returns a quoted string and its length including quotes. Triple quotes end at three, single ones at the end of the
+/// line at the latest.
 fn quoted(rest: &str, quote: char) -> (&str, usize) {
     let three: String = std::iter::repeat_n(quote, 3).collect();
     if let Some(inside) = rest.strip_prefix(&three) {
@@ -221,7 +223,7 @@ fn quoted(rest: &str, quote: char) -> (&str, usize) {
     let mut last = ' ';
     for (at, c) in rest.char_indices().skip(1) {
         match c {
-            // What is put into a text may hold quotes itself.
+            // Interpolations may contain quotes.
             '{' if matches!(last, '#' | '$') && quote == '"' => depth += 1,
             '}' => depth = depth.saturating_sub(1),
             '\n' => return (rest.get(1..at).unwrap_or_default(), at),

@@ -1,4 +1,4 @@
-//! `setup.cfg` and the literal parts of `setup.py`; and versions that Python packages keep in their source.
+//! `setup.cfg` and the literal parts of `setup.py`; and versions stored in Python package sources.
 
 use super::{
     super::{report::Purpose, tree::join},
@@ -16,7 +16,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
         let text = reading.text(path);
         let values = ini(text.as_deref().unwrap_or_default());
         fill_configuration(reading, &values, &mut draft);
-        // Many have nothing but the settings of other tools.
+        // Many contain only settings of other tools.
         let is_package = values.iter().any(|(section, ..)| {
             matches!(*section, "metadata" | "options") || section.starts_with("options.")
         });
@@ -33,7 +33,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     }
 }
 
-/// Section, key and value of each setting; lines that are set in carry on a value.
+/// Parses section, key and value of each setting; indented lines continue a value.
 fn ini(text: &str) -> Vec<(&str, &str, String)> {
     let mut found: Vec<(&str, &str, String)> = Vec::new();
     let mut section = "";
@@ -73,7 +73,7 @@ fn fill_configuration(
             }
             _ => continue,
         };
-        // Requirements stand on lines of their own, or between semicolons on one.
+        // Requirements are on separate lines, or separated by semicolons.
         let separator = if value.contains('\n') { '\n' } else { ';' };
         for (name, requirement) in value.split(separator).filter_map(parse) {
             draft.want(name, requirement, list);
@@ -103,7 +103,7 @@ fn fill_metadata(reading: &mut Reading<'_>, key: &str, value: &str, draft: &mut 
     }
 }
 
-/// `License :: OSI Approved :: MIT License`, the last part of it.
+/// Returns the last part of `License :: OSI Approved :: MIT License`.
 pub(super) fn classified_licence(classifier: &str) -> Option<String> {
     let (_, last) = classifier
         .strip_prefix("License ::")?
@@ -112,7 +112,7 @@ pub(super) fn classified_licence(classifier: &str) -> Option<String> {
     Some(last.trim().to_owned())
 }
 
-/// `name="…"`, `install_requires=[…]`, where these are written out.
+/// Reads literal `name="…"` and `install_requires=[…]`.
 fn fill_program(script: &Script<'_>, draft: &mut Draft) {
     let mut calls = (0..script.tokens().len())
         .filter(|at| script.word(*at) == Some("setup") && script.is(at + 1, '('));
@@ -149,7 +149,7 @@ fn fill_program(script: &Script<'_>, draft: &mut Draft) {
     }
 }
 
-/// Where the values stand that names are set to at the start of a line; nowhere for a name that is set twice.
+/// Returns positions of the values of top-level assignments; excludes names assigned twice.
 fn constants<'t>(script: &Script<'t>) -> HashMap<&'t str, Option<usize>> {
     let mut found = HashMap::new();
     let starts_line = |at: usize| at == 0 || script.get(at - 1) == Some(Token::End);
@@ -162,13 +162,13 @@ fn constants<'t>(script: &Script<'t>) -> HashMap<&'t str, Option<usize>> {
 }
 
 fn take_list(script: &Script<'_>, at: usize, purpose: Purpose, draft: &mut Draft) {
-    // A list that something is added to is not the whole of it, but each of its texts is asked for.
+    // A list that is extended is incomplete, but each of its strings is a dependency.
     for (name, requirement) in script.list(at).into_iter().flatten().filter_map(parse) {
         draft.want(name, requirement, purpose);
     }
 }
 
-/// The version that a file has for all its contents.
+/// Reads a file that contains only a version.
 pub(super) fn whole_file(reading: &mut Reading<'_>, folder: &str, path: &str) -> Option<String> {
     let path = join(folder, path).filter(|path| reading.has(path))?;
     let text = reading.text(&path)?;
@@ -176,7 +176,7 @@ pub(super) fn whole_file(reading: &mut Reading<'_>, folder: &str, path: &str) ->
     (!text.is_empty() && !text.contains(char::is_whitespace)).then(|| text.to_owned())
 }
 
-/// The version under a dotted name: `package.__version__`.
+/// Reads the version of a dotted name: `package.__version__`.
 pub(super) fn attribute(reading: &mut Reading<'_>, folder: &str, name: &str) -> Option<String> {
     let (module, name) = name.rsplit_once('.')?;
     let module = module.replace('.', "/");
@@ -188,13 +188,13 @@ pub(super) fn attribute(reading: &mut Reading<'_>, folder: &str, name: &str) -> 
     assigned(&reading.text(&path)?, &[name])
 }
 
-/// The version in a file that a build tool looks into.
+/// Reads the version in a file used by a build tool.
 pub(super) fn in_source(reading: &mut Reading<'_>, folder: &str, path: &str) -> Option<String> {
     let path = join(folder, path).filter(|path| reading.has(path))?;
     assigned(&reading.text(&path)?, &["__version__", "VERSION", "version"])
 }
 
-/// The text that one of these names is set to at the start of a line.
+/// Returns the string of a top-level assignment to one of these names.
 pub(super) fn assigned(text: &str, names: &[&str]) -> Option<String> {
     text.lines().find_map(|line| {
         let rest = names.iter().find_map(|name| line.strip_prefix(name))?;
@@ -203,7 +203,7 @@ pub(super) fn assigned(text: &str, names: &[&str]) -> Option<String> {
         let value = value.trim();
         let quote = value.chars().next().filter(|c| typed && matches!(c, '"' | '\''))?;
         let (inside, after) = value.strip_prefix(quote)?.split_once(quote)?;
-        // What follows would make another text of it: `".".join(…)`.
+        // The following tokens would change the string: `".".join(…)`.
         let whole = after.trim().is_empty() || after.trim_start().starts_with('#');
         (whole && !inside.is_empty() && !is_computed(inside)).then(|| inside.to_owned())
     })

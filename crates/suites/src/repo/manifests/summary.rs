@@ -1,4 +1,4 @@
-//! What all manifests and lock files ask for together. Must not know any format from inside.
+//! Summary of all manifests and lock files. Must not know any format.
 
 use super::{
     super::{
@@ -11,13 +11,13 @@ use super::{
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Edges that are listed.
+/// Maximum number of listed edges.
 const EDGES: usize = 500;
 
-/// Most asked-for packages that are listed.
+/// Maximum number of listed most used packages.
 const MOST_USED: usize = 20;
 
-/// Folders whose manifests are input for tests: what those ask for, the project does not.
+/// Folders with manifests as test input: their dependencies are not the project's.
 const FIXTURES: [&str; 7] = [
     "fixture",
     "fixtures",
@@ -28,7 +28,7 @@ const FIXTURES: [&str; 7] = [
     "__testfixtures__",
 ];
 
-/// Folders of copies of other projects.
+/// Folders with copies of other projects.
 const COPIES: [&str; 7] = [
     "vendor",
     "vendored",
@@ -39,28 +39,28 @@ const COPIES: [&str; 7] = [
     "bower_components",
 ];
 
-/// Folders whose manifests serve development, whatever these say themselves.
+/// Folders whose manifests are for development, whatever they declare.
 const TESTING: [&str; 9] =
     ["test", "tests", "__tests__", "spec", "specs", "e2e", "benches", "benchmarks", "fuzz"];
 
-/// Lock files that are listed.
+/// Maximum number of listed lock files.
 const LOCK_FILES: usize = 200;
 
-/// Ecosystems in which packages of one repository ask for each other by name and version, as if from outside.
+/// Ecosystems in which packages of one repository depend on each other by name and version, like external ones.
 const BY_NAME: [&str; 5] = ["Dart", "Go", "Maven", "PHP", "Ruby"];
 
-/// Figures that grow with each lock file.
+/// Totals of all lock files.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     lock_files: Vec<LockFile>,
-    /// Packages with a version, as numbers.
+    /// Packages with versions, as hashes.
     locked: HashSet<u64>,
 }
 
-/// A package in an ecosystem.
+/// Ecosystem and package name.
 type Package<'a> = (&'a str, String);
 
-/// Whether a path leads through a folder of input for tests, or of copies.
+/// Whether a path is in a folder of test input or copies.
 fn is_foreign(path: &str) -> bool {
     let mut outer = "";
     folder_of(path).split('/').any(|part| {
@@ -70,12 +70,12 @@ fn is_foreign(path: &str) -> bool {
     })
 }
 
-/// Whether a path leads through a folder of tests or measurements.
+/// Whether a path is in a folder of tests or benchmarks.
 fn is_testing(path: &str) -> bool {
     folder_of(path).split('/').any(|part| TESTING.contains(&part))
 }
 
-/// How names of an ecosystem are compared.
+/// Normalizes package names of an ecosystem for comparison.
 pub(super) fn comparable(ecosystem: &str, name: &str) -> String {
     match ecosystem {
         "Python" => super::requirements::normal_name(name),
@@ -85,7 +85,7 @@ pub(super) fn comparable(ecosystem: &str, name: &str) -> String {
 }
 
 impl Tally {
-    /// Takes in a lock file.
+    /// Adds a lock file.
     pub(super) fn take_lock(&mut self, path: &str, format: Format, fixed: &Fixed) {
         if is_foreign(path) {
             return;
@@ -96,11 +96,11 @@ impl Tally {
         self.lock_files.push(LockFile { path, ecosystem, packages: fixed.count() });
     }
 
-    /// Adds what the manifests ask for.
+    /// Adds the dependencies of the manifests.
     pub(super) fn sum_up(self, drafts: &[Draft]) -> DependencySummary {
         let names = Names::of(drafts);
         let mut edges = BTreeSet::new();
-        // Whether more than development needs it, and by how many manifests it is asked for.
+        // Whether it is used outside development, and by how many manifests.
         let mut outside: BTreeMap<Package<'_>, (bool, u64, &str)> = BTreeMap::new();
         for draft in drafts.iter().filter(|draft| !is_foreign(&draft.manifest.path)) {
             let mut own = HashSet::new();
@@ -146,12 +146,12 @@ impl Tally {
 struct Names<'a> {
     /// Manifests by path.
     paths: HashSet<&'a str>,
-    /// The first manifest of a package of an ecosystem in a folder.
+    /// First package manifest of an ecosystem in a folder.
     folders: HashMap<(&'a str, &'a str), &'a str>,
     all: HashMap<Package<'a>, &'a str>,
-    /// With the workspace that they are members of, or whose root they are.
+    /// By workspace of which they are members or the root.
     in_workspace: HashMap<(Package<'a>, &'a str), &'a str>,
-    /// With the folder that they lie in.
+    /// By folder.
     in_folder: HashMap<(Package<'a>, &'a str), &'a str>,
 }
 
@@ -179,11 +179,11 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// The manifest of the package of this repository that is asked for.
+    /// Returns the manifest of a dependency in this repository.
     fn inside(&self, draft: &'a Draft, wanted: &'a Wanted) -> Option<&'a str> {
         let ecosystem = draft.format.ecosystem();
         if let Origin::Local(path) = &wanted.origin {
-            // Where a package has several manifests, any of them stands for it.
+            // Any of a package's manifests may represent it.
             let beside = || self.folders.get(&(ecosystem, folder_of(path))).copied();
             let known = self.paths.get(path.as_str()).copied().or_else(beside);
             return Some(known.unwrap_or(path));

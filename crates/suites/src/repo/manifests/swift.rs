@@ -1,4 +1,4 @@
-//! Swift: `Package.swift`, of which the literal parts are read, and `Package.resolved`.
+//! Swift: the literal parts of `Package.swift`, and `Package.resolved`.
 
 use super::{
     super::report::Purpose,
@@ -11,7 +11,7 @@ use super::{
 use serde::Deserialize;
 use std::ops::Range;
 
-/// How a package says which versions it takes.
+/// Labels of version requirements.
 const RULES: [&str; 4] = ["from", "exact", "branch", "revision"];
 
 /// Reads every `Package.swift`.
@@ -47,7 +47,7 @@ fn fill(script: &Script<'_>, folders: &Folders<'_>, draft: &mut Draft) {
     }
 }
 
-/// The text of `key: "text"` among arguments.
+/// Returns the string of `key: "text"` among arguments.
 fn argument<'t>(script: &Script<'t>, inside: Range<usize>, key: &str) -> Option<&'t str> {
     script.parts(inside).iter().find_map(|part| match part.as_slice() {
         [name, colon, value] if script.word(*name) == Some(key) && script.is(*colon, ':') => {
@@ -57,7 +57,7 @@ fn argument<'t>(script: &Script<'t>, inside: Range<usize>, key: &str) -> Option<
     })
 }
 
-/// `.package(url: "…", from: "1.0.0")` and its kin.
+/// Parses `.package(url: "…", from: "1.0.0")` and similar calls.
 fn package(
     script: &Script<'_>,
     inside: Range<usize>,
@@ -78,7 +78,7 @@ fn package(
     Some(Wanted::new(name, requirement, Purpose::Runtime))
 }
 
-/// `.upToNextMajor(from: "1.0.0")`, `.exact("1.2.3")`, `.branch("main")`.
+/// Parses `.upToNextMajor(from: "1.0.0")`, `.exact("1.2.3")`, `.branch("main")`.
 fn called_rule(script: &Script<'_>, inside: Range<usize>) -> Option<String> {
     let calls = ["upToNextMajor", "upToNextMinor", "exact", "branch", "revision"];
     inside.clone().find_map(|at| {
@@ -88,7 +88,7 @@ fn called_rule(script: &Script<'_>, inside: Range<usize>) -> Option<String> {
     })
 }
 
-/// `"1.0.0"..<"2.0.0"` and `"1.0.0"..."1.9.9"`.
+/// Parses `"1.0.0"..<"2.0.0"` and `"1.0.0"..."1.9.9"`.
 fn range(script: &Script<'_>, inside: Range<usize>) -> Option<String> {
     inside.clone().find_map(|at| {
         let (first, last) = (script.text(at)?, script.text(at + 4)?);
@@ -98,7 +98,7 @@ fn range(script: &Script<'_>, inside: Range<usize>) -> Option<String> {
     })
 }
 
-/// What a package is known by: the last part of its address.
+/// Returns a package's identity: the last part of its URL.
 fn identity(address: &str) -> &str {
     let address = address.trim_end_matches('/');
     let last = address.rsplit(['/', ':']).next().unwrap_or(address);
@@ -132,7 +132,7 @@ struct State {
     revision: Option<String>,
 }
 
-/// Reads `Package.resolved`, of all its layouts.
+/// Parses `Package.resolved`, in all layouts.
 pub(super) fn lock(text: &str) -> Result<Lock, Fault> {
     let file: LockFile = serde_json::from_str(text)?;
     let mut fixed = Fixed::default();

@@ -1,10 +1,10 @@
-//! Manifests and lock files together. `check` is what the tests of every ecosystem are written with.
+//! Tests of manifests and lock files together. Tests of all ecosystems use `check`.
 
 use super::*;
 use crate::repo::report::{Dependency, InternalEdge, LockFile, Used};
 use std::fmt::Write as _;
 
-/// A folder with these files.
+/// Creates a folder with these files.
 pub(super) fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (path, contents) in files {
@@ -15,7 +15,7 @@ pub(super) fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
     folder
 }
 
-/// Everything that is told of a folder, one line for each thing.
+/// Describes all results for a folder, one line per item.
 ///
 /// `path | ecosystem manager | name version | description | licence | members | workspace | lock file`, below it
 /// `+ purpose name requirement locked` for each dependency; then `=` lines for the summary and `!` lines for problems.
@@ -61,7 +61,7 @@ pub(super) fn told(packages: &Packages) -> String {
     lines
 }
 
-/// Whether a folder with these files tells this; blanks at the start of lines don't count.
+/// Checks the results for a folder with these files; leading blanks are ignored.
 #[track_caller]
 pub(super) fn check(files: &[(&str, &str)], want: &str) {
     let files: Vec<_> = files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();

@@ -1,4 +1,4 @@
-//! vcpkg: `vcpkg.json`, which fixes versions itself by `overrides`.
+//! vcpkg: `vcpkg.json`, which locks versions with `overrides`.
 
 use super::{
     super::report::Purpose,
@@ -8,7 +8,7 @@ use super::{
 };
 use serde_json::Value;
 
-/// Fields that may hold the version, by its scheme.
+/// Version fields, by scheme.
 const VERSIONS: [&str; 4] = ["version", "version-semver", "version-date", "version-string"];
 
 /// Reads every `vcpkg.json`.
@@ -19,7 +19,7 @@ pub(super) fn read(reading: &mut Reading<'_>) {
     });
 }
 
-/// A text, or lines of one.
+/// Reads a string, or a list of lines.
 fn text(value: Option<&Value>) -> Option<String> {
     let lines = value.and_then(Value::as_array);
     let lines: Vec<_> = lines.into_iter().flatten().filter_map(Value::as_str).collect();

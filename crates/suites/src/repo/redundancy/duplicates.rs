@@ -1,4 +1,4 @@
-//! Documents that repeat each other.
+//! Finds similar documents.
 
 use crate::repo::{
     documents::{kept_runs, places},
@@ -8,19 +8,19 @@ use crate::repo::{
 };
 use std::collections::HashMap;
 
-/// Pairs that are reported.
+/// Maximum number of reported pairs.
 const LISTED: usize = 100;
-/// Runs of words that must be compared before two documents are called alike.
+/// Minimum number of compared shingles for two documents to be called similar.
 const COMPARED: usize = 24;
-/// Per cent that must stand in the other.
+/// Minimum percentage of shared text.
 const ALIKE: f64 = 70.0;
-/// The same for two in one folder: pages of a reference are written after one pattern.
+/// Minimum percentage for two documents in one folder: reference pages follow one template.
 const ALIKE_BESIDE: f64 = 90.0;
-/// A run that stands in more documents is a set phrase.
+/// Maximum number of documents with a shingle; a more frequent one is boilerplate.
 const COMMON: usize = 16;
-/// Folders of projects that start out alike.
+/// Folders of example projects that start out alike.
 const EXAMPLES: [&str; 6] = ["examples", "example", "demos", "demo", "samples", "starters"];
-/// Names of texts that every copy of a project has, or that are written anew for each release.
+/// Names of documents that every project copy has, or that are rewritten for each release.
 const EVERYWHERE: [&str; 15] = [
     "authors",
     "ofl.",
@@ -39,7 +39,7 @@ const EVERYWHERE: [&str; 15] = [
     "code-of-conduct",
 ];
 
-/// Pairs with much of the same text, most alike first.
+/// Finds similar pairs, most similar first.
 pub(super) fn find(documents: &[DocumentFacts], halt: Halt<'_>) -> Vec<Duplicate> {
     let compared: Vec<&DocumentFacts> =
         documents.iter().filter(|document| is_compared(document)).collect();
@@ -94,19 +94,19 @@ pub(super) fn find(documents: &[DocumentFacts], halt: Halt<'_>) -> Vec<Duplicate
     found
 }
 
-/// Documents that are alike, so that a dozen copies are a dozen pairs and not each with each.
+/// Groups of similar documents, so that a dozen copies are a dozen pairs and not all combinations.
 #[derive(Default)]
 struct Families {
     numbers: HashMap<String, usize>,
-    /// By number: the elder of each, or itself.
+    /// Parent of each number, or itself.
     elder: Vec<usize>,
-    /// How many steps were taken to the eldest.
+    /// Number of steps to the root.
     #[cfg(test)]
     steps: usize,
 }
 
 impl Families {
-    /// Whether two documents were of different families until now.
+    /// Joins the groups of two documents; returns whether they were different.
     fn join(&mut self, one: &str, other: &str) -> bool {
         let (one, other) = (self.eldest(one), self.eldest(other));
         let is_new = one != other;
@@ -116,8 +116,7 @@ impl Families {
         is_new
     }
 
-    /// The eldest of a document's family. On the way, everyone gets an elder one as their next, so that the way becomes
-    /// short.
+    /// Returns the root of a document's group, and shortens the path on the way.
     fn eldest(&mut self, document: &str) -> usize {
         let next = self.elder.len();
         let mut at = *self.numbers.entry(document.to_owned()).or_insert(next);
@@ -138,7 +137,7 @@ impl Families {
 
 type Pair<'a> = (&'a DocumentFacts, &'a DocumentFacts, f64);
 
-/// Documents with the very same text, each with the first of them, and one of each text.
+/// Returns documents with identical text, paired with the first one, and one document per text.
 fn copies<'a>(documents: &[&'a DocumentFacts]) -> (Vec<Pair<'a>>, Vec<&'a DocumentFacts>) {
     let mut first: HashMap<(u64, &[u64]), &DocumentFacts> = HashMap::new();
     let (mut pairs, mut distinct) = (Vec::new(), Vec::new());
@@ -154,7 +153,7 @@ fn copies<'a>(documents: &[&'a DocumentFacts]) -> (Vec<Pair<'a>>, Vec<&'a Docume
     (pairs, distinct)
 }
 
-/// Per cent of the shorter one that stands in the longer one, judged by the runs that both would have kept.
+/// Returns the percentage of the shorter document that is in the longer one, by the shingles that both would have kept.
 fn alike(one: &DocumentFacts, other: &DocumentFacts) -> Option<f64> {
     let limit = known_to(one).min(known_to(other));
     let within =
@@ -169,7 +168,7 @@ fn alike(one: &DocumentFacts, other: &DocumentFacts) -> Option<f64> {
     Some((share * 100.0).round())
 }
 
-/// Of a long document only the lowest runs are known: above the highest of them, nothing can be compared.
+/// Returns the highest comparable shingle: only the lowest shingles of a long document are known.
 fn known_to(document: &DocumentFacts) -> u64 {
     let highest = document.shingles.last().copied().unwrap_or(u64::MAX);
     if document.shingles.len() < kept_runs(document.format) { u64::MAX } else { highest }
@@ -189,14 +188,14 @@ fn is_compared(document: &DocumentFacts) -> bool {
             .any(|folder| folder.starts_with('.') && folder != ".github")
 }
 
-/// Whether two documents are meant to be alike: translations, versions, examples, a page and its source.
+/// Whether two documents are expected to be similar: translations, versions, examples, a page and its source.
 fn is_expected(one: &DocumentFacts, other: &DocumentFacts) -> bool {
     let is_page =
         one.format != other.format && (one.format == Format::Html || other.format == Format::Html);
     let is_example = |document: &DocumentFacts| {
         folder_of(&document.path).split('/').any(|folder| EXAMPLES.contains(&folder))
     };
-    // English stands for all translations: what is alike in one of them is alike in each.
+    // English represents all translations: similar pairs are similar in each language.
     let has_variant =
         |document: &DocumentFacts| places::variants(&document.path).any(|variant| variant != "en");
     is_page || is_example(one) && is_example(other) || has_variant(one) || has_variant(other)
@@ -216,7 +215,7 @@ mod tests {
     fn long_chains_of_copies_take_few_steps() {
         let mut families = Families::default();
         let count = 20_000;
-        // Each pair makes the last one the eldest of all before.
+        // Each pair makes the last one the root of all previous ones.
         for n in 1..count {
             assert!(families.join(&n.to_string(), "0"), "{n}");
         }

@@ -1,4 +1,4 @@
-//! Documents that repeat each other, that nothing leads to, or that say nothing.
+//! Finds duplicate, unlinked and almost empty documents.
 
 mod duplicates;
 mod reach;
@@ -13,11 +13,11 @@ use super::{
     tree::{Halt, Tree},
 };
 
-/// Empty documents that are reported.
+/// Maximum number of reported empty documents.
 const LISTED: usize = 100;
-/// Fewer words say nothing.
+/// Minimum number of words.
 const WORDS: u64 = 15;
-/// Documents that are read by programs, or filled in by people.
+/// Documents for programs, or forms for people.
 const FORMS: [&str; 9] = [
     "changelog",
     "pull_request_template",
@@ -30,7 +30,7 @@ const FORMS: [&str; 9] = [
     "404",
 ];
 
-/// Compares all documents, as far as there is time.
+/// Compares all documents until the deadline.
 pub(super) fn find(tree: &Tree, documents: &[DocumentFacts], halt: Halt<'_>) -> Redundancy {
     if halt() {
         return Redundancy::default();
@@ -50,7 +50,7 @@ pub(super) fn find(tree: &Tree, documents: &[DocumentFacts], halt: Halt<'_>) -> 
     Redundancy { duplicates, dead, empty }
 }
 
-/// Whether a document has next to no text, and nothing else to show.
+/// Whether a document has almost no text and no other content.
 fn is_empty(document: &DocumentFacts) -> bool {
     let path = &*document.path;
     let stem = places::stem_of(path).to_ascii_lowercase();
@@ -59,7 +59,7 @@ fn is_empty(document: &DocumentFacts) -> bool {
         && document.code_blocks.is_empty()
         && document.mentions.is_empty()
         && document.links.iter().all(|link| &*link.target == "site:")
-        // A file of attributes is no document.
+        // An attributes file is not a document.
         && (document.format != Format::AsciiDoc || !document.headings.is_empty())
         && !places::is_sample(path)
         && !places::is_test(path)
@@ -69,16 +69,16 @@ fn is_empty(document: &DocumentFacts) -> bool {
         && (!places::is_index(path) || places::is_readme(path))
 }
 
-/// Whether a page with front matter shows its text and nothing else, as far as its site is known.
+/// Whether a page with front matter shows only its text, as far as its site is known.
 fn shows_its_text(document: &DocumentFacts, sites: &Sites) -> bool {
     let site = sites.around(&document.path);
-    // In AsciiDoc, attributes of a page ask for lists of others.
+    // In AsciiDoc, page attributes may generate lists of other pages.
     document.words > 0
         && document.format != Format::AsciiDoc
         && site.is_some_and(|site| site.generator != Generator::Automatic)
 }
 
-/// Folders of lines that are put together elsewhere: words with their meaning, notes for the next release.
+/// Folders of fragments combined elsewhere: glossary entries, notes for the next release.
 fn is_fragment_folder(folder: &str) -> bool {
     matches!(
         folder,

@@ -23,7 +23,7 @@ fn found(files: &[(&str, &str)]) -> Redundancy {
     find(&tree, &documents, &|| false)
 }
 
-/// A text of its own for each seed, long enough to be compared.
+/// Generates a distinct text per seed, long enough for comparison.
 fn prose(seed: u64, words: u64) -> String {
     let word = |number: u64| format!("w{}", (seed * 7919 + number * 104_729) % 99_991);
     (0..words).map(word).collect::<Vec<_>>().join(" ")
@@ -64,7 +64,7 @@ fn similarity_is_a_percentage_of_the_shorter() {
     let shorter = format!("{} {}", words[..190].join(" "), prose(2, 50));
     let alike = found(&[("a/long.md", &words.join(" ")), ("b/short.md", &shorter)]);
     let [(_, _, per_cent)] = pairs(&alike)[..] else { panic!("{alike:?}") };
-    // 183 runs of 233 are the same.
+    // 183 of 233 shingles are the same.
     assert!((77.0..=80.0).contains(&per_cent), "{per_cent}");
     let little = format!("{} {}", words[..60].join(" "), prose(2, 180));
     assert_eq!(pairs(&found(&[("a/long.md", &words.join(" ")), ("b/short.md", &little)])), []);
@@ -92,7 +92,7 @@ fn some_documents_are_meant_to_be_alike() {
     assert_eq!(pairs(&found(&lone)), [("README.md", "docs/en/index.md", 100.0)]);
 }
 
-/// Documents of which two are linked, and one is not.
+/// Documents of which two are linked and one is not.
 fn guides<'a>(extra: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let mut files = vec![
         ("README.md", "[a](docs/a.md) and [b](docs/b.md)"),
@@ -153,7 +153,7 @@ fn documents_that_nothing_leads_to_are_dead() {
             &["docs/lost.rst"],
         ),
     ];
-    // Of two files of one path, the later one is written over the first.
+    // Of two files with one path, the later one overwrites the first.
     for (name, files, want) in cases {
         assert_eq!(found(&files).dead, want, "{name}");
     }
