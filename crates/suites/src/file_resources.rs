@@ -1,7 +1,7 @@
-//! The files of the roots as resources: `file://` addresses that can be read and subscribed to.
+//! Serves the files of the roots as `file://` resources that can be read and subscribed to.
 //!
-//! Owns which address is such a file and how its contents are sent. Files are reached through [`crate::files`] alone, so
-//! that the same rules decide here as for every tool: roots, secrets, special files, symbolic and hard links.
+//! Owns which URI is such a file and how its contents are sent. Accesses files only through [`crate::files`], so that
+//! the same rules apply as for every tool: roots, secrets, special files, symbolic and hard links.
 
 mod media;
 mod subscriptions;
@@ -16,12 +16,12 @@ use std::sync::Arc;
 use subscriptions::Subscriptions;
 use tokio::sync::broadcast;
 
-/// Larger files are refused: a binary one is sent in one message, which may have 10 MB, and base64 adds a third.
+/// Maximum file size: a binary file is sent in one message of up to 10 MB, and base64 adds a third.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// More NULs than one in so many bytes make a file data.
+/// Minimum number of bytes per NUL in a text file; with more NULs it is binary.
 const MIN_BYTES_PER_NUL: usize = 1000;
 
-/// Offers the files of the roots as resources. Has no tools.
+/// Provides the files of the roots as resources. Has no tools.
 #[derive(Debug)]
 pub struct FileSuite {
     roots: Roots,
@@ -29,7 +29,7 @@ pub struct FileSuite {
 }
 
 impl FileSuite {
-    /// A suite about these roots. Nothing is read or watched until a client asks for it.
+    /// Creates the suite for these roots. Reads and watches nothing until a client requests it.
     pub fn new(roots: Roots) -> Self {
         let subscriptions = Subscriptions::new(roots.clone());
         Self { roots, subscriptions }
@@ -47,7 +47,7 @@ impl Provider for FileSuite {
         let template = |top: Place| TemplateInfo {
             uri_template: template(&self.roots, &top),
             name: "file".into(),
-            title: Some("File of the project".into()),
+            title: Some("Project file".into()),
             about: Some(about.into()),
             ..TemplateInfo::default()
         };
@@ -60,7 +60,7 @@ impl Provider for FileSuite {
         context: &'a CallContext,
     ) -> Running<'a, Option<Result<Reading, ToolError>>> {
         Box::pin(async move {
-            // What lies outside the roots, or is not there, may be a resource of another server.
+            // A file that is outside the roots or missing may be a resource of another server.
             match resolve(&self.roots, uri)? {
                 Err(PathError::Outside { .. } | PathError::Missing { .. }) => None,
                 Err(refused) => Some(Err(ToolError::not_found(format!("{uri}: {refused}")))),
@@ -110,21 +110,21 @@ impl Provider for FileSuite {
     }
 }
 
-/// The family of the files below one root.
+/// The URI template of the files under one root.
 fn template(roots: &Roots, top: &Place) -> String {
     format!("{}/{{+path}}", roots.uri(top).trim_end_matches('/'))
 }
 
-/// The place that a `file://` address names, or why it is refused; `None` for any other address.
+/// Resolves a `file://` URI, or returns why it is refused; `None` for any other URI.
 fn resolve(roots: &Roots, uri: &str) -> Option<Result<Place, PathError>> {
     let (scheme, _) = uri.split_once("://")?;
     scheme.eq_ignore_ascii_case("file").then(|| roots.resolve(uri))
 }
 
-/// The file at an address, where it is one that may be read.
+/// The file at a URI, if it may be read.
 fn regular_file(roots: &Roots, uri: &str) -> Option<Place> {
     let place = resolve(roots, uri)?.ok()?;
-    // Opened as for a read, because a secret may have another name here. No byte of it is read.
+    // Opened as for reading, because a secret may have another name here. Nothing is read.
     roots.read_start(&place, 0).ok().map(|_| place)
 }
 
@@ -146,8 +146,8 @@ fn read_file(roots: &Roots, place: &Place, uri: String) -> Result<Contents, Tool
     })
 }
 
-/// The text of a file, or its bytes where it has none. Other encodings than UTF-8 are decoded, and a few NULs make a text no
-/// data, because secrets are redacted in text alone.
+/// The text of a file, or its bytes if it is not text. Decodes encodings other than UTF-8 and tolerates a few NULs,
+/// because secrets are redacted only in text.
 fn decode(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
     if let Some(text) = wide_text(&bytes) {
         return Ok(text);
@@ -163,7 +163,7 @@ fn decode(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
     }
 }
 
-/// The text of a file in UTF-16 without a mark that says so, where most of it is ASCII.
+/// Decodes UTF-16 without a byte order mark, if most of it is ASCII.
 fn wide_text(bytes: &[u8]) -> Option<String> {
     let (pairs, rest) = bytes.as_chunks::<2>();
     let is_ascii = |unit: &u16| (0x20..0x7f).contains(unit) || [0x9, 0xa, 0xd].contains(unit);

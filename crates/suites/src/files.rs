@@ -1,7 +1,7 @@
-//! The folders that tools may read, and nothing else of the file system.
+//! The folders that tools may read; nothing else of the file system is accessible.
 //!
-//! A path from outside becomes a [`Place`] by [`Roots::resolve`] alone. Contents are reached through folder handles
-//! that can't be led out of their root; secrets are refused inside it as well. This module must not know any tool.
+//! Only [`Roots::resolve`] turns an external path into a [`Place`]. Contents are read through folder handles that can't
+//! leave their root; secrets are refused inside it as well. This module must not know any tool.
 
 mod around;
 mod complete;
@@ -42,22 +42,22 @@ use std::{
 #[derive(Clone)]
 pub struct Roots {
     all: Arc<[Root]>,
-    /// Places whose documents somebody else looks after.
+    /// Places whose documents belong to collections.
     aside: Arc<[Place]>,
     rules: Arc<Rules>,
     links: Arc<Links>,
     /// Credentials, by their real paths.
     secrets: Arc<[PathBuf]>,
-    /// Of each root, what decides about its files beside their names in it.
+    /// Per root, the rules for its files other than their names in it.
     around: Arc<[Around]>,
-    /// Whose denied files are refused here as well, under any name.
+    /// Roots whose denied files are refused here as well, under any name.
     kin: Option<Arc<Self>>,
 }
 
 pub(crate) struct Root {
-    /// As the folder is really called.
+    /// Real path of the folder.
     pub(crate) path: PathBuf,
-    /// As it was given, which may lead through symbolic links.
+    /// Path as given, possibly with symbolic links.
     given: PathBuf,
     dir: Dir,
 }
@@ -71,13 +71,13 @@ impl fmt::Debug for Roots {
 /// Why the roots can't be served.
 #[derive(Debug, thiserror::Error)]
 pub enum RootsError {
-    /// No folder was named.
+    /// No folder was given.
     #[error("no root is configured: name at least one folder")]
     None,
-    /// One of them can't be opened.
-    #[error("root {}: can't be opened as a folder; name one that exists and can be read", path.display())]
+    /// A root can't be opened.
+    #[error("root {}: cannot open it as a folder; name an existing, readable folder", path.display())]
     Unusable {
-        /// As it was given.
+        /// Path as given.
         path: PathBuf,
         /// The cause.
         #[source]
@@ -85,39 +85,39 @@ pub enum RootsError {
     },
 }
 
-/// Why a file's contents can't be had. Listed beside a result; seldom the end of a call.
+/// Why a file can't be read. Listed with a result; rarely fails a call.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadProblem {
-    /// It holds secrets by its name.
+    /// Its name marks it as a secret.
     #[error("{path}: not served, because {rule}")]
     Denied {
-        /// Inside its root.
+        /// Path inside its root.
         path: String,
-        /// Which rule.
+        /// The rule.
         rule: &'static str,
     },
     /// A folder, a pipe, a socket or a device.
     #[error("{path}: {}", not_a_file(*found))]
     NotAFile {
-        /// Inside its root.
+        /// Path inside its root.
         path: String,
-        /// What is there instead.
+        /// What it is instead.
         found: Kind,
     },
-    /// More than the caller wants to hold.
-    #[error("{path}: {bytes} bytes are more than the limit of {limit}")]
+    /// Larger than the caller's limit.
+    #[error("{path}: {bytes} bytes exceed the limit of {limit}")]
     TooLarge {
-        /// Inside its root.
+        /// Path inside its root.
         path: String,
         /// Its size.
         bytes: u64,
-        /// The bound in force.
+        /// The limit.
         limit: u64,
     },
-    /// The file system refused.
+    /// The file system returned an error.
     #[error("{path}: {}", reason(source))]
     Io {
-        /// Inside its root.
+        /// Path inside its root.
         path: String,
         /// The cause.
         #[source]
@@ -125,7 +125,7 @@ pub enum ReadProblem {
     },
 }
 
-/// Says what went wrong without the operating system's number.
+/// Describes an I/O error without the operating system's number.
 pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "does not exist".into(),
@@ -136,13 +136,13 @@ pub(crate) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Says of something that it is not read, and what it is.
+/// Describes an entry that is not a regular file.
 pub(crate) fn not_a_file(found: Kind) -> String {
     format!("not a regular file ({found})")
 }
 
 impl Roots {
-    /// Opens every folder; the first one is where relative paths start.
+    /// Opens the folders; relative paths start at the first one.
     pub fn open(paths: &[PathBuf]) -> Result<Self, RootsError> {
         let all = paths.iter().map(|path| open_root(path)).collect::<Result<Vec<_>, _>>()?;
         if all.is_empty() {
@@ -160,22 +160,22 @@ impl Roots {
         Ok(roots.settled())
     }
 
-    /// The same folders under the operator's rules. `secrets` are files and folders that are refused wherever they lie, and
-    /// under any name that a hard link gives them here.
+    /// Applies the operator's rules. `secrets` are files and folders that are refused wherever they are, and under any
+    /// hard-linked name.
     #[must_use]
     pub fn guarded(self, rules: Rules, secrets: &[PathBuf]) -> Self {
         let (rules, links) = (Arc::new(rules), Arc::new(Links::to(secrets)));
         Self { rules, links, secrets: around::real(secrets).into(), ..self }.settled()
     }
 
-    /// Other folders under the same rules, where what is refused here is refused as well, whatever it is called there.
+    /// Opens other folders under the same rules; files refused here are refused there too, under any name.
     pub fn beside(&self, paths: &[PathBuf]) -> Result<Self, RootsError> {
         let (rules, kin) = (Arc::clone(&self.rules), Some(Arc::new(self.clone())));
         let secrets = Arc::clone(&self.secrets);
         Ok(Self { rules, secrets, kin, ..Self::open(paths)? }.settled())
     }
 
-    /// The same, with what lies around each root looked at anew.
+    /// Recomputes each root's surroundings.
     fn settled(self) -> Self {
         let related = self.related();
         let around = |root: &Root| Around::of(&root.path, &related, &self.secrets);
@@ -183,29 +183,29 @@ impl Roots {
         Self { around, ..self }
     }
 
-    /// Every root here and of kin.
+    /// Every root, including related ones.
     fn related(&self) -> Vec<&Path> {
         let of_kin = self.kin.iter().flat_map(|kin| kin.related());
         self.paths().chain(of_kin).collect()
     }
 
-    /// The same folders, where the documents in these places belong to collections of their own.
+    /// Marks places whose documents belong to collections.
     #[must_use]
     pub fn set_aside(self, places: impl IntoIterator<Item = Place>) -> Self {
         Self { aside: places.into_iter().collect(), ..self }
     }
 
-    /// Whether documents there belong to a collection.
+    /// Whether documents in a place belong to a collection.
     pub(crate) fn is_aside(&self, place: &Place) -> bool {
         self.aside.iter().any(|aside| aside == place || place.below(aside).is_some())
     }
 
-    /// The first root, as it is really called.
+    /// Real path of the first root.
     pub fn primary(&self) -> &Path {
         &self.all[0].path
     }
 
-    /// Every root, as it is really called.
+    /// Real paths of all roots.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.all.iter().map(|root| root.path.as_path())
     }
@@ -220,8 +220,8 @@ impl Roots {
         (0..self.all.len()).map(Place::top)
     }
 
-    /// Checks a path from outside: relative to the first root, absolute inside a root, or a `file://` address inside one. A
-    /// regular file or a folder is there; nothing is opened to find that out.
+    /// Checks an external path: relative to the first root, absolute inside a root, or a `file://` URI inside one. It
+    /// must be an existing regular file or folder; checking opens nothing.
     pub fn resolve(&self, raw: &str) -> Result<Place, PathError> {
         let place = self.parse(raw)?;
         match self.canonical(&place) {
@@ -236,7 +236,7 @@ impl Roots {
         }
     }
 
-    /// Checks a path from outside without looking whether anything is there.
+    /// Checks an external path without checking that it exists.
     pub fn parse(&self, raw: &str) -> Result<Place, PathError> {
         let path = place::plain_path(raw)?;
         if Path::new(path.as_ref()).is_absolute() {
@@ -252,7 +252,7 @@ impl Roots {
         self.top().join(&path).ok_or_else(|| PathError::Outside { roots: self.names() })
     }
 
-    /// The place of an absolute path that lies in a root by its name; nothing is looked up.
+    /// The place of an absolute path inside a root, by name only.
     pub fn locate(&self, path: &Path) -> Option<Place> {
         let inside =
             |base: &Path| path.strip_prefix(base).ok().and_then(Path::to_str).map(str::to_owned);
@@ -260,18 +260,18 @@ impl Roots {
             let relative = inside(&root.path).or_else(|| inside(&root.given))?;
             Some((index, relative))
         });
-        // The innermost root wins where one lies in another.
+        // The innermost of nested roots wins.
         let (index, relative) = found.min_by_key(|(_, relative)| relative.len())?;
         Place::top(index).join(&relative)
     }
 
-    /// Where a place is on disk: for people, for watchers, never for opening.
+    /// Path on disk, for messages and watchers; never for opening.
     pub fn absolute(&self, place: &Place) -> PathBuf {
         let root = &self.all[place.root()].path;
         if place.is_top() { root.clone() } else { root.join(place.relative()) }
     }
 
-    /// How a place is called in answers: inside the first root by its path there, elsewhere in full.
+    /// Path of a place in answers: relative in the first root, absolute elsewhere.
     pub fn name(&self, place: &Place) -> String {
         if place.root() == 0 {
             place.to_string()
@@ -280,12 +280,12 @@ impl Roots {
         }
     }
 
-    /// The `file://` address of a place.
+    /// The `file://` URI of a place.
     pub fn uri(&self, place: &Place) -> String {
         place::file_uri(&self.absolute(place))
     }
 
-    /// Whether a file, a folder or something else is there; symbolic links are followed inside the root.
+    /// The kind of entry at a place; symbolic links are followed inside the root.
     pub fn kind(&self, place: &Place) -> Result<Kind, ReadProblem> {
         let metadata = self
             .dir(place)
@@ -294,17 +294,17 @@ impl Roots {
         Ok(Kind::of(&metadata))
     }
 
-    /// The size of a file and when it was last written, as a walk tells them; `None` where it can't be told.
+    /// Size and modification time of a file, as in a walk; `None` if unknown.
     pub(crate) fn stamp(&self, place: &Place) -> Option<(u64, Option<SystemTime>)> {
         let metadata = self.dir(place).metadata(place.relative()).ok()?;
         let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
         Some((metadata.len(), modified))
     }
 
-    /// The whole of a regular file of at most `limit` bytes.
+    /// Reads a regular file of at most `limit` bytes.
     pub fn read(&self, place: &Place, limit: u64) -> Result<Vec<u8>, ReadProblem> {
         let (bytes, size) = self.read_start(place, limit.saturating_add(1))?;
-        // The file may have grown since its size was asked for.
+        // The file may have grown since its size was read.
         let size = size.max(bytes.len() as u64);
         if size > limit {
             return Err(ReadProblem::TooLarge { path: place.to_string(), bytes: size, limit });
@@ -312,7 +312,7 @@ impl Roots {
         Ok(bytes)
     }
 
-    /// The first `limit` bytes of a regular file, and how many it has.
+    /// Reads the first `limit` bytes of a regular file; also returns its size.
     pub fn read_start(&self, place: &Place, limit: u64) -> Result<(Vec<u8>, u64), ReadProblem> {
         if let Some(rule) = self.denied(place, false) {
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
@@ -329,21 +329,21 @@ impl Roots {
         Ok((bytes, metadata.len()))
     }
 
-    /// The rule that keeps a place from being served, if there is one: its name in its root or in others, or where it is.
+    /// The rule that denies a place, if any: by its name in this or another root, or by its location.
     fn denied(&self, place: &Place, is_folder: bool) -> Option<&'static str> {
         let (relative, around) = (place.relative(), &self.around[place.root()]);
         let by_name = self.rules.denied(relative, is_folder);
         by_name.or_else(|| around.denied(relative, is_folder, &self.rules))
     }
 
-    /// Whether a file is a denied one under another name.
+    /// Whether a file is another name of a denied file.
     fn is_denied_elsewhere(&self, file: &std::fs::Metadata) -> bool {
         self.links.lead_to_denied(file, self.paths(), &self.rules)
             || self.kin.as_ref().is_some_and(|kin| kin.is_denied_elsewhere(file))
     }
 
-    /// The whole of a file of rules of at most `limit` bytes. Its own name is no secret, whatever the operator denies: nobody is
-    /// shown what is in it.
+    /// Reads an ignore file of at most `limit` bytes, even if the operator's rules deny its name: its contents are never
+    /// shown.
     fn read_rules(&self, place: &Place, limit: u64) -> Result<Vec<u8>, ReadProblem> {
         let (file, metadata) = self.open_regular(place)?;
         let mut bytes = Vec::new();
@@ -357,7 +357,7 @@ impl Roots {
         Ok(bytes)
     }
 
-    /// Opens a regular file. What is anything else is not opened.
+    /// Opens a regular file; opens nothing else.
     fn open_regular(
         &self,
         place: &Place,
@@ -368,7 +368,7 @@ impl Roots {
         }
     }
 
-    /// Opens a file whose path may lead through symbolic links: where they end decides what is denied.
+    /// Opens a file whose path may contain symbolic links; their target decides whether it is denied.
     fn open_through_links(
         &self,
         place: &Place,
@@ -384,7 +384,7 @@ impl Roots {
         }
         is_file(kind)?;
         let mut options = OpenOptions::new();
-        // A pipe or a link that took the file's place since must not block the call or lead elsewhere.
+        // A pipe or link that replaced the file meanwhile must not block the call or lead elsewhere.
         options.read(true).nonblock(true).follow(FollowSymlinks::No);
         let file = self.dir(place).open_with(canonical.relative(), &options).map_err(problem)?;
         let file = file.into_std();
@@ -393,24 +393,23 @@ impl Roots {
         Ok((file, metadata))
     }
 
-    /// Everything under a place that a newcomer should see; see [`WalkOptions`] for what that is. A pipe, a socket or a device
-    /// is a problem.
+    /// Walks everything under a place with the default [`WalkOptions`]. Pipes, sockets and devices are problems.
     pub fn walk(&self, place: &Place) -> Walk {
         self.walk_with(place, WalkOptions::default())
     }
 
-    /// The same, with a choice.
+    /// Walks everything under a place.
     pub fn walk_with(&self, place: &Place, options: WalkOptions) -> Walk {
         Walk::start(self, place, options, false)
     }
 
-    /// Everything that lies under a place, or directly in it, for a check of what others may open there: whatever it is
-    /// called, with pipes, sockets and devices as entries. Nothing of it may be shown.
+    /// Walks everything under a place, or directly in it, to check what others may open there: with any name, and with
+    /// pipes, sockets and devices as entries. The result must not be shown.
     pub(crate) fn walk_special(&self, place: &Place, flat: bool) -> Walk {
         Walk::start(self, place, WalkOptions { hidden: true, ignored: true, flat }, true)
     }
 
-    /// The same as [`Roots::walk_with`] in one go, on all cores.
+    /// Like [`Roots::walk_with`], but all at once, on all cores.
     pub(crate) fn walk_all(
         &self,
         place: &Place,
@@ -424,8 +423,8 @@ impl Roots {
         &self.all[place.root()].dir
     }
 
-    /// Fails where a root was removed or replaced since it was opened: its handle shows an empty folder.
-    #[expect(clippy::disallowed_methods, reason = "the handle can't tell where its path leads")]
+    /// Fails if a root was removed or replaced since it was opened: its handle shows an empty folder.
+    #[expect(clippy::disallowed_methods, reason = "the handle does not know its path")]
     fn check_there(&self, place: &Place, opened: &Metadata) -> io::Result<()> {
         let path = &self.all[place.root()].path;
         if !place.is_top() || links::is_same(&path.metadata()?, opened) {
@@ -434,10 +433,10 @@ impl Roots {
         Err(io::ErrorKind::NotFound.into())
     }
 
-    /// The place with every symbolic link resolved, inside the root's handle, and what is there. Opens nothing.
+    /// Resolves every symbolic link inside the root's handle; also returns the kind of entry. Opens nothing.
     fn canonical(&self, place: &Place) -> io::Result<(Place, Kind)> {
         let dir = self.dir(place);
-        // The kernel has the last word on what is outside, missing or a loop.
+        // The kernel decides what is outside, missing or a loop.
         let kind = Kind::of(&dir.metadata(place.relative())?);
         Ok((symlinks::follow(dir, place)?, kind))
     }
@@ -450,7 +449,7 @@ impl Roots {
             | io::ErrorKind::InvalidFilename => {
                 PathError::Missing { path: place.to_string(), root }
             }
-            // The handle refuses by itself, without an error of the operating system.
+            // The handle itself refuses, without an operating system error.
             io::ErrorKind::PermissionDenied if source.raw_os_error().is_none() => {
                 PathError::Outside { roots: self.names() }
             }
@@ -481,7 +480,7 @@ fn io_problem(place: &Place, source: io::Error) -> ReadProblem {
 }
 
 impl ReadProblem {
-    /// The end of a call that needed this very file.
+    /// Converts the problem into the error of a call that needed this file.
     pub fn into_tool_error(self, field: &str) -> ToolError {
         match &self {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {

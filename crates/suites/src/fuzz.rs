@@ -1,13 +1,13 @@
-//! Addresses of resources, for the fuzz targets.
+//! Resource URIs, for the fuzz targets.
 
 use crate::{code, docs, repo};
 
-/// The path that an address of a parsed file has for this one, read back from it.
+/// Encodes a path into the URI of a parsed file and decodes it again.
 pub fn file_again(path: &str) -> Option<String> {
     code::address::path(&code::address::of(path))?.ok()
 }
 
-/// Every path that an address has, whosever it is: of a parsed file, of a report, of a document.
+/// Decodes a URI as a parsed file, a report and a document, and returns the paths.
 pub fn paths(address: &str) -> Vec<String> {
     let file = code::address::path(address).and_then(Result::ok);
     let report = repo::address::parse(address).map(|(_, path)| path);

@@ -1,21 +1,21 @@
-//! Parallel work of calls, kept apart by client.
+//! Runs the parallel work of calls on separate thread pools per client.
 //!
-//! A pool serves what its own threads have begun before it looks at anything new. On one pool, a client's search through
-//! every file would keep another client's short call waiting until it is done. The calls of clients that are at work at
-//! the same time therefore use different pools, and the system shares the processors among them. What is not a call's,
-//! and short questions to the index, stay on the pool that all share.
+//! A pool finishes the work its threads have begun before it starts anything new. On a single pool, one client's search
+//! through every file would block another client's short call until it is done. Concurrent clients therefore use
+//! different pools, and the system shares the processors among them. Work outside of calls, and short index queries,
+//! stay on the shared pool.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::OnceLock;
 
-/// Further clients share a pool with one of the first.
+/// Maximum number of pools; further clients share them.
 const MOST_POOLS: usize = 4;
 
 static POOLS: [OnceLock<Option<ThreadPool>>; MOST_POOLS] = [const { OnceLock::new() }; MOST_POOLS];
 
-/// Runs parallel work on the pool of the client whose call this thread works on.
+/// Runs parallel work on the pool of the client whose call this thread serves.
 pub(crate) fn run<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    // What runs on a pool stays on it.
+    // Work already on a pool stays on it.
     let is_in_pool = rayon::current_thread_index().is_some();
     let lane = docent_tool::current_lane().filter(|_| !is_in_pool);
     match lane.and_then(pool) {
@@ -29,7 +29,7 @@ fn pool(lane: usize) -> Option<&'static ThreadPool> {
     let build = || {
         let named = move |thread| format!("docent-calls-{at}-{thread}");
         let built = ThreadPoolBuilder::new().thread_name(named).build();
-        built.inspect_err(|error| tracing::warn!(%error, "no threads for a pool of its own")).ok()
+        built.inspect_err(|error| tracing::warn!(%error, "cannot start a thread pool; using the shared one")).ok()
     };
     POOLS.get(at)?.get_or_init(build).as_ref()
 }

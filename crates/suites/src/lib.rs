@@ -1,6 +1,6 @@
-//! The built-in tools: what a repository is, what its code says, what its documents say.
+//! The built-in tools for repositories, code, documentation and the web.
 //!
-//! Knows tools, files and parsers. Must not know the wire, a session or a transport.
+//! Knows tools, files and parsers; must not know the wire format, sessions or transports.
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 
 mod apps;
@@ -25,19 +25,19 @@ use docent_tool::Provider;
 use files::Roots;
 use std::sync::Arc;
 
-/// What the built-in tools work on.
+/// Inputs of the built-in tools.
 pub struct Options {
-    /// The folders that they may read.
+    /// Folders that the tools may read.
     pub roots: Roots,
-    /// The collections of documents, in the order in which they are offered.
+    /// Document collections, in the order in which they are listed.
     pub collections: Vec<docs::Collection>,
-    /// Words that mean the same in them.
+    /// Synonyms for searching them.
     pub synonyms: Arc<Synonyms>,
-    /// Opens the search index when a tool first needs it.
+    /// Opens the search index on first use.
     pub index: indexing::Opener,
-    /// Whether a list of the source files starts to build the index: for a server, whose clients hear when it is ready.
+    /// Whether listing the source files starts building the index; for servers, which notify clients when it is ready.
     pub index_when_listed: bool,
-    /// Who is asked for pages of the web, and how they are reached.
+    /// Search providers and network access for the web tools.
     pub web: web::Settings,
 }
 
@@ -45,13 +45,13 @@ pub struct Options {
 pub struct Suites {
     /// Every provider: `repo`, `code`, `docs`, `web`, `file`, `prompts`.
     pub providers: Vec<Arc<dyn Provider>>,
-    /// The one of documentation, whose collections can change.
+    /// The documentation suite, whose collections can change.
     pub docs: docs::DocsSuite,
-    /// The one of the web, whose policy can change.
+    /// The web suite, whose policy can change.
     pub web: web::WebSuite,
 }
 
-/// Every built-in provider. Nothing is read until it is asked for.
+/// Creates every built-in provider. Reads nothing until a tool is called.
 pub fn suites(options: Options) -> Suites {
     let Options { roots, collections, synonyms, index, index_when_listed, web } = options;
     let index = indexing::once(index);
@@ -74,7 +74,7 @@ pub fn suites(options: Options) -> Suites {
     Suites { providers, docs, web }
 }
 
-/// An index in a folder of its own, for tests.
+/// An index in its own folder, for tests.
 #[cfg(test)]
 fn test_index(folder: &std::path::Path) -> indexing::Opener {
     use docent_index::{Embedded, Settings, embed::Table};

@@ -1,7 +1,7 @@
 //! Prompts for work on a repository: explain a file, review a file, document a repository, answer from the docs.
 //!
-//! A prompt carries what it speaks of: the file's text, the repository's facts, the documents found. The facts come
-//! from the tools of this crate, called in memory. Completion offers paths and collections that are really there.
+//! A prompt includes its material: the file's text, the repository's facts, the documents found. The facts come from
+//! the tools of this crate, called in memory. Completion offers existing paths and collections.
 
 mod candidates;
 
@@ -15,12 +15,12 @@ use docent_tool::{
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Of a longer file only the start is shown.
+/// Maximum size of a file in a prompt; a longer one is truncated.
 const SHOWN_BYTES: u64 = 100 * 1024;
-/// What the search takes at most.
+/// Maximum length of a search query.
 const QUERY_CHARS: usize = 1000;
 
-/// Offers the prompts.
+/// Provides the prompts.
 pub struct PromptSuite {
     roots: Roots,
     candidates: Arc<Candidates>,
@@ -36,7 +36,7 @@ impl std::fmt::Debug for PromptSuite {
 }
 
 impl PromptSuite {
-    /// Over these folders and collections, with the facts that these providers' tools can give.
+    /// Creates the suite for these folders and collections, with facts from these providers' tools.
     pub fn new(roots: Roots, collections: Vec<String>, providers: &[Arc<dyn Provider>]) -> Self {
         let tool = |name: &str| {
             let mut tools = providers.iter().flat_map(|provider| provider.tools());
@@ -60,8 +60,8 @@ impl PromptSuite {
         let file = self.file(arguments, context).await?;
         let task = format!(
             "Explain the file {} to an engineer who is new to this project. Say what it is for, how its parts work \
-             together, what it relies on, and what would surprise a reader. Point at names and lines of the text \
-             below; where it does not tell, say so.",
+             together, what it depends on, and what would surprise a reader. Cite names and lines of the text \
+             below; if the text does not say, say so.",
             file.place
         );
         Ok(file.prompt("Explain one file", task))
@@ -74,15 +74,15 @@ impl PromptSuite {
     ) -> Result<PromptAnswer, ToolError> {
         let file = self.file(arguments, context).await?;
         let focus = match text(arguments, "focus")? {
-            Some(focus) => format!("Look above all at: {focus}."),
+            Some(focus) => format!("Focus on: {focus}."),
             None => {
                 "Look at correctness first, then errors and edge cases, security, clarity, tests."
                     .to_owned()
             }
         };
         let task = format!(
-            "Review the file {}. {focus} For every finding give the line, how bad it is, what goes wrong and how \
-             to mend it. Report only what the text below shows; say so where a finding needs another file to be sure.",
+            "Review the file {}. {focus} For every finding give the line, the severity, what goes wrong and how \
+             to fix it. Report only what the text below shows; say so if confirming a finding needs another file.",
             file.place
         );
         Ok(file.prompt("Review one file", task))
@@ -106,11 +106,11 @@ impl PromptSuite {
         let analyze = self.analyze.as_ref();
         let facts = match analyze {
             Some(tool) => told(tool, json!({"path": place.relative()}), context).await?,
-            None => "No facts are at hand: analyze_repository is not offered here.".to_owned(),
+            None => "No facts available: analyze_repository is not enabled on this server.".to_owned(),
         };
         let task = format!(
-            "Write the documentation that the repository {place} lacks. Begin with the costliest gap listed below, \
-             keep to what the facts and the files show, and ask before you invent. Deliver each document as a whole \
+            "Write the documentation that the repository {place} lacks. Start with the most severe gap listed below, \
+             use only what the facts and the files show, and ask instead of inventing. Return each document as a complete \
              file with its path."
         );
         let mut messages = vec![said(Block::text(task)), said(Block::text(facts))];
@@ -148,8 +148,8 @@ impl PromptSuite {
             _ => "No documentation is configured, so nothing was found.".to_owned(),
         };
         let task = format!(
-            "Answer this question from the documentation found below, and from nothing else:\n\n{question}\n\nName \
-             the document behind every statement. Where the documentation does not answer, say that it does not."
+            "Answer this question from the documentation found below, and from nothing else:\n\n{question}\n\nCite \
+             the document for every statement. If the documentation does not answer the question, say so."
         );
         let messages = vec![said(Block::text(task)), said(Block::text(found))];
         Ok(PromptAnswer {
@@ -164,13 +164,13 @@ impl PromptSuite {
             return Ok(());
         }
         let problem = match candidates::nearest(name, self.collections.iter().map(String::as_str)) {
-            Some(near) => format!("no collection is called {name}; did you mean {near}?"),
-            None => format!("no collection is called {name}; none is configured"),
+            Some(near) => format!("unknown collection {name}; did you mean {near}?"),
+            None => format!("unknown collection {name}; no collections are configured"),
         };
         Err(ToolError::argument("collection", problem))
     }
 
-    /// The place of a path; where nothing is there, the error names the nearest path.
+    /// Resolves a path; if it does not exist, the error suggests the most similar path.
     async fn place(&self, path: &str, context: &CallContext) -> Result<Place, ToolError> {
         let error = match self.roots.resolve(path) {
             Ok(place) => return Ok(place),
@@ -210,7 +210,7 @@ impl PromptSuite {
             .map_err(|problem| problem.into_tool_error("path"))?;
         let cut = size > bytes.len() as u64;
         if cut {
-            // A character that the cut went through is left out.
+            // Drop a character that was cut in half.
             let whole = bytes.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
             if bytes.len() - whole < 4 {
                 bytes.truncate(whole);
@@ -222,7 +222,7 @@ impl PromptSuite {
             .filter(|text| !text.contains('\0'))
             .ok_or_else(|| ToolError::argument("path", format!("{place} is not UTF-8 text")))?;
         let note = cut.then(|| {
-            format!("Only the first {shown} of {size} bytes of {place} are shown; the rest was cut. Say where that matters.")
+            format!("Only the first {shown} of {size} bytes of {place} are shown; the rest was truncated. Mention it where it matters.")
         });
         Ok(Shown { uri: self.roots.uri(&place), place, text, note })
     }
@@ -233,7 +233,7 @@ impl PromptSuite {
     }
 }
 
-/// A file as a prompt shows it.
+/// A file in a prompt.
 struct Shown {
     place: Place,
     uri: String,
@@ -273,7 +273,7 @@ fn said(content: Block) -> PromptMessage {
     PromptMessage { role: Role::User, content }
 }
 
-/// An argument that is there and not blank.
+/// Returns an argument that is present and not blank.
 fn text<'a>(arguments: &'a Object, name: &str) -> Result<Option<&'a str>, ToolError> {
     match arguments.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -282,7 +282,7 @@ fn text<'a>(arguments: &'a Object, name: &str) -> Result<Option<&'a str>, ToolEr
     }
 }
 
-/// Calls a tool in memory, and gathers the text of its whole answer.
+/// Calls a tool in memory and collects the text of its answer.
 async fn told(
     tool: &Arc<dyn AnyTool>,
     arguments: Value,
@@ -303,7 +303,7 @@ async fn told(
     Ok(texts.collect::<Vec<_>>().join("\n\n"))
 }
 
-/// Keeps the pieces of an answer that a tool hands over early.
+/// Collects the blocks that a tool emits before it returns.
 struct Gathered {
     blocks: Mutex<Vec<Block>>,
     /// The request that the prompt is rendered for.
@@ -358,34 +358,34 @@ impl Provider for PromptSuite {
             info(
                 "explain_file",
                 "Explain a file",
-                "Explain one file to a newcomer, with its text.",
+                "Explain one file to a newcomer; includes its text.",
                 vec![path()],
             ),
             info(
                 "review_file",
                 "Review a file",
-                "Review one file, with its text.",
-                vec![path(), argument("focus", "What to look at above all.", false)],
+                "Review one file; includes its text.",
+                vec![path(), argument("focus", "What to focus on.", false)],
             ),
             info(
                 "document_repository",
                 "Document a repository",
-                "Write the documentation that a repository lacks, from its facts and gaps.",
+                "Write missing documentation of a repository; includes its facts and gaps.",
                 vec![argument(
                     "path",
-                    "Folder inside the roots; the root itself unless given.",
+                    "Folder inside the roots; default: the root.",
                     false,
                 )],
             ),
             info(
                 "answer_from_docs",
                 "Answer from the documentation",
-                "Answer a question from the configured documentation alone.",
+                "Answer a question using only the configured documentation.",
                 vec![
-                    argument("question", "What to answer.", true),
+                    argument("question", "Question to answer.", true),
                     argument(
                         "collection",
-                        "Collection to look in; all of them unless given.",
+                        "Collection to search; default: all.",
                         false,
                     ),
                 ],
@@ -427,7 +427,7 @@ impl Provider for PromptSuite {
             let typed = typed.to_owned();
             let complete =
                 move |context: &CallContext| Ok(candidates.complete(kind, &typed, context));
-            // A walk that fails offers nothing; a completion is never worth an error.
+            // A failed walk completes nothing; it is not worth an error.
             nobody().blocking(complete).await.unwrap_or_default().into()
         })
     }

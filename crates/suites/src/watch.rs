@@ -1,4 +1,4 @@
-//! Hears of changes to files in folders, in batches. Knows nothing of what the files hold.
+//! Watches folders for file changes and reports them in batches. Knows nothing of file contents.
 
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher, event::ModifyKind};
 use std::{
@@ -14,40 +14,40 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Nothing more for this long, and a batch is whole: an editor writes a file in several steps.
+/// A batch ends after this long without changes: editors write a file in several steps.
 const QUIET: Duration = Duration::from_millis(20);
-/// A batch is handed over by then, however busy the folder is.
+/// Maximum delay of a batch, however busy the folder is.
 const LONGEST: Duration = Duration::from_millis(100);
-/// Changes that may wait. Beyond it they are dropped, and the batch says so.
+/// Maximum number of queued changes. Beyond it, changes are dropped and the batch is marked.
 const WAITING: usize = 4096;
 
-/// Why changes can't be heard.
+/// Why changes can't be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The operating system gives no watcher, or none for this folder.
-    #[error("changes in {} can't be watched", folder.display())]
+    /// The operating system provides no watcher, or none for this folder.
+    #[error("cannot watch {} for changes", folder.display())]
     Refused {
-        /// Which folder.
+        /// The folder.
         folder: PathBuf,
         /// The cause.
         #[source]
         source: notify::Error,
     },
-    /// No thread for it.
-    #[error("no thread to watch for changes")]
+    /// The thread could not be started.
+    #[error("cannot start the thread that watches for changes")]
     Thread(#[source] io::Error),
 }
 
-/// What changed in a short time.
+/// Changes within a short time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Files and folders that were written, made, renamed or removed.
+    /// Files and folders that were written, created, renamed or removed.
     pub paths: BTreeSet<PathBuf>,
-    /// Some changes were dropped: anything may be different.
+    /// Whether changes were dropped, so that anything may have changed.
     pub lost: bool,
 }
 
-/// Listens to folders until it is dropped.
+/// Watches folders until dropped.
 pub struct Watch {
     watcher: Mutex<RecommendedWatcher>,
     folders: Mutex<BTreeSet<PathBuf>>,
@@ -60,7 +60,7 @@ impl fmt::Debug for Watch {
 }
 
 impl Watch {
-    /// Starts with no folder. `heard` is called on a thread of its own, one batch after the other.
+    /// Starts without folders. `heard` is called on its own thread, one batch at a time.
     pub fn start(heard: impl Fn(Batch) + Send + 'static) -> Result<Self, WatchError> {
         let (sender, receiver) = sync_channel(WAITING);
         let lost = Arc::new(AtomicBool::new(false));
@@ -75,7 +75,7 @@ impl Watch {
         Ok(Self { watcher: Mutex::new(watcher), folders: Mutex::default() })
     }
 
-    /// Listens to what lies directly in this folder.
+    /// Watches the direct contents of this folder.
     pub fn add(&self, folder: &Path) -> Result<(), WatchError> {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if folders.contains(folder) {
@@ -89,17 +89,17 @@ impl Watch {
         Ok(())
     }
 
-    /// Forgets a folder that is gone, so that it can be added again when it comes back.
+    /// Forgets a removed folder, so that it can be added again if it is recreated.
     pub fn forget(&self, folder: &Path) {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if folders.remove(folder) {
-            // Where the folder is gone, so is its watch, and that is what was wanted.
+            // If the folder is gone, so is its watch, which is the goal.
             drop(self.watcher.lock().unwrap_or_else(PoisonError::into_inner).unwatch(folder));
         }
     }
 }
 
-/// What the watcher calls. `None` in the queue stands for changes that have no path.
+/// Callback of the watcher. `None` in the queue means changes without a path.
 fn listen(
     sender: SyncSender<Option<PathBuf>>,
     lost: Arc<AtomicBool>,
@@ -117,7 +117,7 @@ fn listen(
         if event.need_rescan() {
             send(None);
         }
-        // Reading a file must not count as a change to it: whoever hears of a change reads the file.
+        // Reading a file must not count as a change: a change is followed by reading the file.
         if matches!(event.kind, EventKind::Access(_) | EventKind::Modify(ModifyKind::Metadata(_))) {
             return;
         }
@@ -125,7 +125,7 @@ fn listen(
     }
 }
 
-/// Waits for the next batch; `None` once the watcher is gone.
+/// Waits for the next batch; `None` once the watcher is dropped.
 fn collect(changes: &Receiver<Option<PathBuf>>, lost: &AtomicBool) -> Option<Batch> {
     let first = changes.recv().ok()?;
     let mut batch = Batch { paths: first.into_iter().collect(), lost: false };

@@ -241,7 +241,7 @@ async fn what_can_t_be_parsed_is_listed_beside_the_rest() {
         "{text}"
     );
     assert!(text.contains("- src/binary.ts: not text: it contains NUL bytes"), "{text}");
-    assert!(text.contains("src/large.ts: 2400000 bytes are more than the limit"), "{text}");
+    assert!(text.contains("src/large.ts: 2400000 bytes exceed the limit"), "{text}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
-//! Media types of files, by how their names end.
+//! Media types of files, by extension.
 
-/// Endings in lower case, and what they stand for.
+/// Extensions in lower case and their media types.
 const MEDIA_TYPES: [(&str, &str); 32] = [
     ("avif", "image/avif"),
     ("bmp", "image/bmp"),
@@ -36,7 +36,7 @@ const MEDIA_TYPES: [(&str, &str); 32] = [
     ("zip", "application/zip"),
 ];
 
-/// The media type of a file with this name; `None` where its ending says nothing.
+/// The media type for a file name; `None` if the extension is unknown.
 pub(super) fn by_name(name: &str) -> Option<&'static str> {
     let (_, ending) = name.rsplit_once('.')?;
     let ending = ending.to_ascii_lowercase();

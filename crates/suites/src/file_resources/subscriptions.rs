@@ -1,4 +1,4 @@
-//! Subscriptions to files, by address. Tells of changes; must not know what the files contain.
+//! Subscriptions to files by URI. Reports changes; knows nothing of file contents.
 
 use crate::{
     files::{Place, Roots},
@@ -12,10 +12,10 @@ use std::{
 };
 use tokio::sync::broadcast;
 
-/// Changes that a slow listener may leave unread.
+/// Capacity of the change channel.
 const MAX_UNREAD_CHANGES: usize = 256;
 
-/// Every file that a client subscribed to.
+/// All files with subscriptions.
 #[derive(Debug)]
 pub(super) struct Subscriptions {
     this: Weak<Self>,
@@ -26,11 +26,11 @@ pub(super) struct Subscriptions {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Started with the first subscription.
+    /// Started by the first subscription.
     watch: Option<Watch>,
-    /// The paths of each address: the file under the name in the address, and where symbolic links lead.
+    /// Paths per URI: the file as named in the URI, and the targets of symbolic links.
     files: BTreeMap<String, Vec<PathBuf>>,
-    /// Folders that are watched, and for how many paths.
+    /// Watched folders, with the number of paths that need each.
     folders: BTreeMap<PathBuf, usize>,
 }
 
@@ -52,7 +52,7 @@ impl Subscriptions {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reports changes to a file from now on; `false` where the operating system watches no more.
+    /// Starts reporting changes to a file; `false` if the operating system can't watch more.
     pub(super) fn add(&self, uri: &str, place: &Place) -> bool {
         let mut state = self.state();
         if state.files.contains_key(uri) {
@@ -86,7 +86,7 @@ impl Subscriptions {
         listens
     }
 
-    /// Reports no more changes to a file.
+    /// Stops reporting changes to a file.
     pub(super) fn remove(&self, uri: &str) {
         self.forget(&mut self.state(), uri);
     }
@@ -104,14 +104,14 @@ impl Subscriptions {
         }
     }
 
-    /// The folders above a file, up to its root: when one of them is replaced, so is the file.
+    /// Folders above a file, up to its root: if one of them is replaced, so is the file.
     fn folders_of<'a>(&self, file: &'a Path) -> impl Iterator<Item = &'a Path> + use<'a> {
         let roots: Vec<PathBuf> = self.roots.paths().map(Path::to_owned).collect();
         let is_inside = move |folder: &&Path| roots.iter().any(|root| folder.starts_with(root));
         file.ancestors().skip(1).take_while(is_inside)
     }
 
-    /// Listens to the folders above a file that are there; `false` where that of the file itself can't be listened to.
+    /// Watches the existing folders above a file; `false` if the file's own folder can't be watched.
     fn listen(&self, state: &State, file: &Path) -> bool {
         let Some(watch) = &state.watch else { return false };
         let results: Vec<_> = self.folders_of(file).map(|folder| watch.add(folder)).collect();
@@ -121,13 +121,13 @@ impl Subscriptions {
         }
     }
 
-    /// Reports the files that a batch of changes is about.
+    /// Reports the files affected by a batch of changes.
     fn report(&self, batch: &Batch) {
         let state = self.state();
         let touches =
             |path: &Path| batch.lost || batch.paths.iter().any(|changed| path.starts_with(changed));
         if let Some(watch) = &state.watch {
-            // A folder that was removed and made again is another folder, under the same name.
+            // A folder that was removed and created again is a different folder.
             state
                 .folders
                 .keys()
@@ -139,7 +139,7 @@ impl Subscriptions {
                 for path in paths {
                     self.listen(&state, path);
                 }
-                // There may be no client that listens any more.
+                // No receiver is not an error.
                 drop(self.changes.send(Change::Updated(uri.clone())));
             }
         }
@@ -147,6 +147,6 @@ impl Subscriptions {
 }
 
 fn refuse(error: &(dyn std::error::Error + 'static)) -> bool {
-    tracing::warn!(error, "changes to a file can't be followed");
+    tracing::warn!(error, "cannot watch a file for changes");
     false
 }

@@ -1,25 +1,25 @@
-//! What decides about the files of a root beside their names in it: roots that it lies in or holds, from which the operator's
-//! patterns count as well, and credentials in it. Settled once, because a walk asks about every file.
+//! Access rules for a root that come from around it: enclosing and nested roots, whose operator patterns apply too, and
+//! credentials in it. Computed once, because a walk checks every file.
 
 use super::{Rules, place};
 use std::path::{Path, PathBuf};
 
-/// Told of what is refused for its place.
-const KEPT_BACK: &str = "it is kept back, as credentials and docent's own records are";
+/// Reason given for a file that is refused because of its location.
+const KEPT_BACK: &str = "credentials and docent's own logs are never served";
 
-/// What lies around one root, and in it.
+/// Other roots and credentials around and in one root.
 #[derive(Debug)]
 pub(super) struct Around {
-    /// Paths of this root inside others, with a slash at their end.
+    /// Paths of this root inside others, with a trailing slash.
     outer: Vec<String>,
-    /// Paths of others inside this one, with a slash at their end.
+    /// Paths of others inside this one, with a trailing slash.
     inner: Vec<String>,
-    /// Paths of credentials inside this one, in small letters; an empty one stands for all of it.
+    /// Paths of credentials inside this one, in lower case; an empty one means the whole root.
     secrets: Vec<String>,
 }
 
 impl Around {
-    /// `others` may name the root itself. All paths are real ones.
+    /// Computes the surroundings. `others` may include the root itself. All paths must be real paths.
     pub(super) fn of(root: &Path, others: &[&Path], secrets: &[PathBuf]) -> Self {
         let apart = |path: &Path, folder: &Path| {
             within(path, folder).filter(|path| !path.is_empty()).map(|path| format!("{path}/"))
@@ -34,7 +34,7 @@ impl Around {
         }
     }
 
-    /// The rule that keeps a path in the root from being served, where its name there is no reason.
+    /// The rule that denies a path in the root for reasons other than its name there, if any.
     pub(super) fn denied(
         &self,
         relative: &str,
@@ -59,21 +59,21 @@ impl Around {
         }
         let path = relative.to_lowercase();
         self.secrets.iter().any(|secret| {
-            // What is turned over or saved keeps the name, and has a dot after it.
+            // Rotated and saved files keep the name, followed by a dot.
             let ends = |rest: &str| rest.is_empty() || rest.starts_with(['/', '.']);
             secret.is_empty() || path.strip_prefix(secret.as_str()).is_some_and(ends)
         })
     }
 }
 
-/// The path inside a folder, with slashes.
+/// The path relative to a folder, with slashes.
 fn within(path: &Path, folder: &Path) -> Option<String> {
     let inside = path.strip_prefix(folder).ok()?.to_string_lossy();
     Some(place::with_slashes(&inside).into_owned())
 }
 
-/// Credentials by their real paths, without those in folders that are named themselves. What is not there may come.
-#[expect(clippy::disallowed_methods, reason = "credentials lie outside the roots as well")]
+/// Real paths of credentials, without those inside folders that are listed too. Missing files are kept: they may appear.
+#[expect(clippy::disallowed_methods, reason = "credentials may be outside the roots")]
 pub(super) fn real(secrets: &[PathBuf]) -> Vec<PathBuf> {
     let real = |path: &PathBuf| {
         let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
@@ -85,7 +85,7 @@ pub(super) fn real(secrets: &[PathBuf]) -> Vec<PathBuf> {
     };
     let mut all: Vec<PathBuf> = secrets.iter().map(real).collect();
     all.sort();
-    // What lies in a folder comes after it.
+    // Sorted: the contents of a folder come after it.
     all.dedup_by(|path, above| path.starts_with(above));
     all
 }

@@ -2,13 +2,13 @@
 
 use super::{Kind, Place, Roots};
 
-/// As many values as a completion may have.
+/// Maximum number of completion values.
 const MAX_VALUES: usize = 100;
-/// Entries that one completion looks at.
+/// Maximum number of entries scanned per completion.
 const MAX_ENTRIES: usize = 5000;
 
 impl Roots {
-    /// Paths below the top of a root that begin as typed, of files or of folders.
+    /// Paths of files or folders under a root that start with the typed text.
     pub(crate) fn complete(
         &self,
         top: &Place,
@@ -17,7 +17,7 @@ impl Roots {
         stopped: &dyn Fn() -> bool,
     ) -> Vec<String> {
         let folder = typed.rsplit_once('/').and_then(|(folder, _)| top.join(folder));
-        // The folder is checked like any path that a client names.
+        // The folder is checked like any path from a client.
         let folder = folder.and_then(|at| self.resolve(&self.absolute(&at).to_string_lossy()).ok());
         let start = folder.unwrap_or_else(|| top.clone());
         let found = self.walk(&start).flatten().take(MAX_ENTRIES).take_while(|_| !stopped());

@@ -1,9 +1,9 @@
-//! Names that hold secrets, refused wherever they lie, and what the operator adds to them.
+//! Names of secret files, refused everywhere, and the operator's additions.
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::path::Path;
 
-/// What is served inside the roots: everything but secrets, unless the operator says otherwise.
+/// Access rules inside the roots: everything except secrets, unless the operator changes that.
 #[derive(Debug, Clone)]
 pub struct Rules {
     deny: Gitignore,
@@ -16,7 +16,7 @@ impl Default for Rules {
     }
 }
 
-/// Why a pattern can't be used.
+/// An invalid pattern.
 #[derive(Debug, thiserror::Error)]
 #[error("{pattern:?} is not a pattern: {reason}")]
 pub struct BadPattern {
@@ -25,8 +25,7 @@ pub struct BadPattern {
 }
 
 impl Rules {
-    /// Patterns as `.gitignore` has them. What `deny` names is refused; what `allow` names is served though its name is
-    /// one of a secret.
+    /// Compiles patterns in `.gitignore` syntax. `deny` refuses files; `allow` serves files in spite of a secret name.
     pub fn new<'a>(
         deny: impl IntoIterator<Item = &'a str>,
         allow: impl IntoIterator<Item = &'a str>,
@@ -34,7 +33,7 @@ impl Rules {
         Ok(Self { deny: patterns(deny)?, allow: patterns(allow)? })
     }
 
-    /// The rule that keeps this path from being served, if there is one.
+    /// The rule that denies this path, if any.
     pub fn denied(&self, relative: &str, is_folder: bool) -> Option<&'static str> {
         if relative == "." {
             return None;
@@ -43,12 +42,12 @@ impl Rules {
         self.forbidden(relative, is_folder).or_else(own)
     }
 
-    /// The operator's rule against it, if there is one.
+    /// The operator's rule that denies it, if any.
     pub(super) fn forbidden(&self, relative: &str, is_folder: bool) -> Option<&'static str> {
-        is_named(&self.deny, relative, is_folder).then_some("`policy.filesystem.deny` names it")
+        is_named(&self.deny, relative, is_folder).then_some("`policy.filesystem.deny` matches it")
     }
 
-    /// Whether the operator has it served, whatever it is.
+    /// Whether the operator allows it explicitly.
     pub(super) fn lifts(&self, relative: &str, is_folder: bool) -> bool {
         is_named(&self.allow, relative, is_folder)
     }
@@ -73,39 +72,39 @@ fn patterns<'a>(all: impl IntoIterator<Item = &'a str>) -> Result<Gitignore, Bad
     builder.build().map_err(|error| bad("", error.to_string()))
 }
 
-/// Folders whose contents are credentials.
+/// Folders of credentials.
 const FOLDERS: [&str; 3] = [".ssh", ".aws", ".gnupg"];
-/// Files that hold credentials by their whole name.
+/// Names of credential files.
 const FILES: [&str; 3] = [".netrc", ".git-credentials", ".pgpass"];
-/// Endings of files that hold private keys.
+/// Extensions of private key files.
 const ENDINGS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".jks", ".kdbx"];
-/// What `ssh-keygen` calls its files.
+/// Names of key files made by `ssh-keygen`.
 const KEYS: [&str; 5] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss"];
 
-/// The rule that keeps this path from being served, if there is one. The path has `/`; case makes no difference.
+/// The rule that denies this path, if any. The path uses `/`; case is ignored.
 pub fn denied(relative: &str, is_folder: bool) -> Option<&'static str> {
     let path = relative.to_lowercase();
     let segments: Vec<&str> = path.split('/').collect();
     let (name, folders) = segments.split_last()?;
     if segments.iter().any(|segment| FOLDERS.contains(segment)) {
-        return Some("it lies in a folder of credentials");
+        return Some("it is in a credentials folder");
     }
     // A folder of environments (`.env` as a Python virtual environment) is denied as a whole.
     if segments.iter().any(|segment| segment.starts_with(".env")) {
-        return Some("`.env*` holds secrets");
+        return Some("`.env*` contains secrets");
     }
     if is_folder {
         return None;
     }
     if folders.contains(&".git") && (name.starts_with("config") || name.starts_with("credentials"))
     {
-        return Some("git's configuration may hold credentials");
+        return Some("git's configuration may contain credentials");
     }
     if folders.contains(&".docent") && name.starts_with("audit.jsonl") {
-        return Some("it is docent's record of calls");
+        return Some("it is docent's audit log");
     }
     if FILES.contains(name) {
-        return Some("it is a file of credentials");
+        return Some("it is a credentials file");
     }
     if ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_key(name) {
         return Some("it is named like a private key");

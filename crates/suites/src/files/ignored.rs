@@ -1,48 +1,48 @@
-//! What a project itself leaves out: `.docentignore`, `.ignore`, `.gitignore` and `.git/info/exclude`, of the folder and of
-//! those above it as far as the root. They are read through the guard, so that a device, a pipe or a link that leads out
-//! holds nothing up; such a file counts for nothing, and is told.
+//! Ignore rules of a project: `.docentignore`, `.ignore`, `.gitignore` and `.git/info/exclude`, of the folder and of
+//! those above it up to the root. They are read through the guard, so that a device, a pipe or a link that leads out
+//! blocks nothing; such a file is ignored and reported.
 
 use super::{Place, ReadProblem, Roots};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::{io, path::Path, sync::Arc};
 
-/// Rules for docent alone, written as `.gitignore` is.
+/// Ignore file for docent only, in `.gitignore` syntax.
 pub(crate) const OWN_RULES: &str = ".docentignore";
-/// Nobody writes longer ones by hand.
+/// Maximum size of an ignore file.
 const LARGEST: u64 = 1 << 20;
-/// Files of rules, the first of which has the last word.
+/// Ignore files; earlier ones take precedence.
 const FILES: [&str; 3] = [OWN_RULES, ".ignore", ".gitignore"];
 const GIT: &str = ".git";
 
-/// The rules of a folder, and of those above it. Cheap to clone.
+/// The ignore rules of a folder and those above it. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ignored(Option<Arc<Level>>);
 
 #[derive(Debug)]
 struct Level {
-    /// As in `FILES`, and then those of git's own folder.
+    /// As in `FILES`, then those of git's own folder.
     own: [Gitignore; 4],
     above: Ignored,
 }
 
-/// What the rules say of something.
+/// Result of applying the rules to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Unsaid,
     LeftOut,
-    /// Shown, whatever else would leave it out.
+    /// Explicitly not ignored.
     Kept,
 }
 
 impl Ignored {
-    /// The rules that hold in the folders above a place.
+    /// The rules of the folders above a place.
     pub(super) fn above(roots: &Roots, place: &Place, problems: &mut Vec<ReadProblem>) -> Self {
         let folders: Vec<Place> = std::iter::successors(place.parent(), Place::parent).collect();
         let inner = |above: Self, folder: &Place| above.within(roots, folder, |_| true, problems);
         folders.iter().rev().fold(Self::default(), inner)
     }
 
-    /// The rules that hold in a folder below, where `has` says which names there are.
+    /// The rules of a subfolder; `has` returns whether it contains a name.
     pub(super) fn within(
         &self,
         roots: &Roots,
@@ -71,7 +71,7 @@ impl Ignored {
         Self(Some(Arc::new(Level { own, above: self.clone() })))
     }
 
-    /// What they say of a path inside the root: the innermost that speak of it, file by file.
+    /// Applies the rules to a path inside the root; the innermost match wins, file by file.
     pub(super) fn verdict(&self, path: &Path, is_folder: bool) -> Verdict {
         let levels = || std::iter::successors(self.0.as_deref(), |level| level.above.0.as_deref());
         for file in 0..=FILES.len() {
@@ -91,13 +91,13 @@ impl Ignored {
 fn patterns(folder: &Place, text: &str) -> Gitignore {
     let mut builder = GitignoreBuilder::new(if folder.is_top() { "" } else { folder.relative() });
     for line in text.trim_start_matches('\u{feff}').lines() {
-        // A line that is no pattern leaves nothing out.
+        // A line that is not a pattern ignores nothing.
         drop(builder.add_line(None, line));
     }
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// The text of a file; `None` where there is none.
+/// The text of a file; `None` if it does not exist.
 fn text(roots: &Roots, file: &Place) -> Result<Option<String>, ReadProblem> {
     match roots.read_rules(file, LARGEST) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
@@ -106,10 +106,10 @@ fn text(roots: &Roots, file: &Place) -> Result<Option<String>, ReadProblem> {
     }
 }
 
-/// The rules of git's own folder, which may lie elsewhere in the roots where this is one of several work trees.
+/// The rules of git's own folder, which may be elsewhere in the roots if this is one of several work trees.
 fn exclude(roots: &Roots, folder: &Place) -> Result<Option<String>, ReadProblem> {
     let of = |git: &Place| match text(roots, &git.child("info").child("exclude")) {
-        // Git's folder is often a link to another disk: what lies there is not ours to read.
+        // Git's folder is often a link to another disk, which may not be read.
         Err(ReadProblem::Io { source, .. }) if source.kind() != io::ErrorKind::NotADirectory => {
             Ok(None)
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What kind of thing an entry is.
+/// Kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -15,7 +15,7 @@ pub enum Kind {
     Special(Special),
 }
 
-/// A file that is not read: opening it may block forever, and a device may act on being opened.
+/// A file that is never read: opening it may block forever, or trigger a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Special {
     /// A FIFO, made with `mkfifo`.
@@ -26,12 +26,12 @@ pub enum Special {
     CharDevice,
     /// A block device, such as a disk.
     BlockDevice,
-    /// A type that only this operating system has.
+    /// A type specific to this operating system.
     Unknown,
 }
 
 impl Kind {
-    /// The kind of what the root's handle found.
+    /// The kind of an entry found through the root's handle.
     pub(super) fn of(metadata: &cap_std::fs::Metadata) -> Self {
         match metadata {
             found if found.is_file() => Self::File,
@@ -41,7 +41,7 @@ impl Kind {
         }
     }
 
-    /// The kind of what is open, or lies outside the roots.
+    /// The kind of an open file, or one outside the roots.
     pub fn of_open(metadata: &std::fs::Metadata) -> Self {
         match metadata {
             found if found.is_file() => Self::File,

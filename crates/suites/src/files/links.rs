@@ -1,4 +1,4 @@
-//! Hard links: a denied file has the same contents under every name, so it is known by its number as well.
+//! Hard links: a denied file has the same contents under every name, so it is also identified by its inode.
 
 use super::denied::Rules;
 use ignore::WalkBuilder;
@@ -11,16 +11,16 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// The kernel's stamps lag behind its clock by up to a tick.
+/// Maximum lag of file timestamps behind the kernel's clock.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Device and number of a file.
+/// Device and inode of a file.
 type Number = (u64, u64);
 
-/// The numbers of denied files. Looked for only once a file with several names is read.
+/// Inodes of denied files. Collected only once a file with several names is read.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    /// Secrets that lie outside the roots.
+    /// Secrets outside the roots.
     elsewhere: Vec<PathBuf>,
     known: Mutex<Option<Known>>,
 }
@@ -32,13 +32,13 @@ struct Known {
 }
 
 impl Links {
-    /// What lies in these places is denied under any name; folders are listed now.
+    /// Denies the files in these places under any name; folders are listed now.
     pub(super) fn to(places: &[PathBuf]) -> Self {
         let files = places.iter().flat_map(|place| everything(place));
         Self { elsewhere: files.collect(), known: Mutex::default() }
     }
 
-    /// Whether a file is one of the denied ones under another name.
+    /// Whether a file is another name of a denied file.
     pub(super) fn lead_to_denied<'a>(
         &self,
         file: &Metadata,
@@ -49,7 +49,7 @@ impl Links {
             return false;
         }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // A new name changes the stamp of the file, so that what was found before then may lack it.
+        // A new hard link changes the timestamp of the file, so an earlier collection may lack it.
         let named = changed(file);
         let is_fresh = |known: &Known| named.is_some_and(|named| named + TICK < known.since);
         let known = match &mut *known {
@@ -59,7 +59,7 @@ impl Links {
         known.numbers.contains(&number(file))
     }
 
-    #[expect(clippy::disallowed_methods, reason = "secrets lie outside the roots as well")]
+    #[expect(clippy::disallowed_methods, reason = "secrets may be outside the roots")]
     fn look<'a>(&self, roots: impl Iterator<Item = &'a Path>, rules: &Rules) -> Known {
         let since = SystemTime::now();
         let mut numbers: HashSet<Number> =
@@ -75,8 +75,8 @@ impl Links {
     }
 }
 
-/// Every file under a path, hidden and ignored ones too. Git's own store holds no names.
-#[expect(clippy::disallowed_methods, reason = "`Roots` shows no file that is denied")]
+/// Every file under a path, including hidden and ignored ones, except git's object store.
+#[expect(clippy::disallowed_methods, reason = "`Roots` hides denied files")]
 fn everything(path: &Path) -> impl Iterator<Item = PathBuf> {
     let walk = WalkBuilder::new(path)
         .standard_filters(false)

@@ -1,4 +1,4 @@
-//! Other systems don't tell how many names a file has.
+//! Other systems don't report how many hard links a file has.
 
 use super::denied::Rules;
 use std::{
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Knows nothing.
+/// Detects nothing.
 #[derive(Debug, Default)]
 pub(super) struct Links;
 
@@ -25,7 +25,7 @@ impl Links {
     }
 }
 
-/// Folders that are open can't be removed there.
+/// Open folders can't be removed on these systems.
 pub(super) fn is_same(_one: &Metadata, _other: &cap_std::fs::Metadata) -> bool {
     true
 }

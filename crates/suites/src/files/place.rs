@@ -1,4 +1,4 @@
-//! A path inside a root, and the forms in which callers write one.
+//! Paths inside a root, and how callers write them.
 
 use super::Special;
 use docent_tool::ToolError;
@@ -17,12 +17,12 @@ impl Place {
         Self { root, relative: String::new() }
     }
 
-    /// Which root, counted from 0.
+    /// Index of the root, from 0.
     pub fn root(&self) -> usize {
         self.root
     }
 
-    /// The path inside the root; `.` is the root itself.
+    /// Path inside the root; `.` is the root itself.
     pub fn relative(&self) -> &str {
         if self.relative.is_empty() { "." } else { &self.relative }
     }
@@ -37,7 +37,7 @@ impl Place {
         self.relative().rsplit('/').next().unwrap_or(".")
     }
 
-    /// The folder it lies in; `None` at the top.
+    /// The folder that contains it; `None` at the top.
     pub fn parent(&self) -> Option<Self> {
         if self.is_top() {
             return None;
@@ -46,7 +46,7 @@ impl Place {
         Some(Self { root: self.root, relative: parent.to_owned() })
     }
 
-    /// What has this name in the folder that this is.
+    /// The entry with this name in this folder.
     pub(super) fn child(&self, name: &str) -> Self {
         let relative = match self.relative.as_str() {
             "" => name.to_owned(),
@@ -55,7 +55,7 @@ impl Place {
         Self { root: self.root, relative }
     }
 
-    /// The place that `path` leads to from here, `.` and `..` included; `None` where that is outside the root.
+    /// Joins `path`, which may contain `.` and `..`; `None` if the result is outside the root.
     pub fn join(&self, path: &str) -> Option<Self> {
         let mut parts: Vec<&str> =
             self.relative.split('/').filter(|part| !part.is_empty()).collect();
@@ -69,7 +69,7 @@ impl Place {
         Some(Self { root: self.root, relative: parts.join("/") })
     }
 
-    /// The path as seen from a folder above; `None` where that is not above.
+    /// Path relative to a folder above; `None` if that folder is not above.
     pub fn below(&self, folder: &Self) -> Option<&str> {
         if self.root != folder.root {
             return None;
@@ -88,51 +88,51 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a path from outside leads nowhere. Names the roots, never where the path would have led.
+/// Why an external path is rejected. Names the roots, never the target of the path.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
-    /// It leaves the roots.
+    /// Outside the roots.
     #[error(
         "the path is outside the served roots ({roots}); give a path inside them, without `..`"
     )]
     Outside {
-        /// Every root.
+        /// All roots.
         roots: String,
     },
-    /// Nothing is there.
+    /// Does not exist.
     #[error("{path} does not exist under {root}")]
     Missing {
-        /// Inside the root.
+        /// Path inside the root.
         path: String,
         /// The root.
         root: String,
     },
-    /// It holds secrets by its name.
+    /// Its name marks it as a secret.
     #[error("{path} is not served, because {rule}")]
     Denied {
-        /// Inside the root.
+        /// Path inside the root.
         path: String,
-        /// Which rule.
+        /// The rule.
         rule: &'static str,
     },
-    /// A pipe, a socket or a device, which is never opened.
+    /// A pipe, socket or device, which is never opened.
     #[error("{path} is not a regular file or directory ({found}); name one that is")]
     Special {
-        /// Inside the root.
+        /// Path inside the root.
         path: String,
-        /// What is there instead.
+        /// What it is instead.
         found: Special,
     },
-    /// It is no path that docent reads.
+    /// Not a path that docent accepts.
     #[error("not a usable path: {problem}")]
     Malformed {
-        /// What is wrong with it, and what is accepted.
+        /// What is wrong, and what is accepted.
         problem: &'static str,
     },
-    /// The file system refused.
+    /// The file system returned an error.
     #[error("{path} under {root} can't be read: {}", super::reason(source))]
     Unreadable {
-        /// Inside the root.
+        /// Path inside the root.
         path: String,
         /// The root.
         root: String,
@@ -143,7 +143,7 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// The end of a call that was given this path in the argument `field`.
+    /// Converts the error into that of a call with this path in the argument `field`.
     pub fn into_tool_error(self, field: &str) -> ToolError {
         match self {
             Self::Missing { .. } => ToolError::not_found(self.to_string()),
@@ -157,7 +157,7 @@ const fn malformed(problem: &'static str) -> PathError {
     PathError::Malformed { problem }
 }
 
-/// The path in what a caller wrote: a path as it is, or the one in a `file://` address.
+/// Extracts the path from what a caller wrote: a path, or a `file://` URI.
 pub(super) fn plain_path(raw: &str) -> Result<Cow<'_, str>, PathError> {
     if raw.is_empty() {
         return Err(malformed("it is empty; `.` is the root"));
@@ -167,22 +167,22 @@ pub(super) fn plain_path(raw: &str) -> Result<Cow<'_, str>, PathError> {
             Cow::Owned(address_path(rest)?)
         }
         Some((scheme, _)) if is_scheme(scheme) => {
-            return Err(malformed("only paths and `file://` addresses are read"));
+            return Err(malformed("only paths and `file://` URIs are accepted"));
         }
         _ => Cow::Borrowed(raw),
     };
     if path.contains('\0') {
-        return Err(malformed("it holds a NUL character"));
+        return Err(malformed("it contains a NUL character"));
     }
     if cfg!(not(windows)) && is_windows(&path) {
-        return Err(malformed("it is a Windows path, and the roots are not on Windows"));
+        return Err(malformed("it is a Windows path, but the roots are not on Windows"));
     }
-    // An encoded path is a name like any other here, but whoever sends `%2e%2e` means to climb.
+    // A percent-encoded path is an ordinary name here, but `%2e%2e` is an attempt to leave the root.
     if let Some(decoded) = decode(&path)
         && (climbs(&decoded) || decoded.contains('\0'))
         && !climbs(&path)
     {
-        return Err(malformed("it hides `..` or NUL behind percent signs"));
+        return Err(malformed("it contains percent-encoded `..` or NUL"));
     }
     Ok(match path {
         Cow::Borrowed(path) => with_slashes(path),
@@ -199,7 +199,7 @@ pub(super) fn with_slashes(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a part of the path is `..`, whichever slash is between them.
+/// Whether a part of the path is `..`, with either slash as separator.
 pub(super) fn climbs(path: &str) -> bool {
     path.split(['/', '\\']).any(|part| part == "..")
 }
@@ -217,29 +217,29 @@ fn is_windows(path: &str) -> bool {
 }
 
 fn address_path(rest: &str) -> Result<String, PathError> {
-    let (host, path) = rest.split_once('/').ok_or(malformed("the address has no path"))?;
+    let (host, path) = rest.split_once('/').ok_or(malformed("the URI has no path"))?;
     if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
-        return Err(malformed("the address names another host"));
+        return Err(malformed("the URI names another host"));
     }
     let path = format!("/{path}");
     let hides = ["%2f", "%5c", "%00"].iter().any(|code| path.to_ascii_lowercase().contains(code));
     if hides || path.contains(['?', '#']) {
-        return Err(malformed("the address holds an encoded slash or NUL, a query or a fragment"));
+        return Err(malformed("the URI contains an encoded slash or NUL, a query or a fragment"));
     }
-    let decoded = decode(&path).ok_or(malformed("the address is not percent-encoded UTF-8"))?;
+    let decoded = decode(&path).ok_or(malformed("the URI is not percent-encoded UTF-8"))?;
     Ok(if cfg!(windows) { decoded.trim_start_matches('/').to_owned() } else { decoded })
 }
 
-/// Undoes percent-encoding once; `None` where the result is not UTF-8.
+/// Decodes percent-encoding once; `None` if the result is not UTF-8.
 fn decode(text: &str) -> Option<String> {
     percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned)
 }
 
-/// What a path in an address may hold as it is.
+/// Characters that are percent-encoded in a path.
 const PATH: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
-/// The `file://` address of an absolute path.
+/// The `file://` URI of an absolute path.
 pub(super) fn file_uri(path: &Path) -> String {
     let text = path.to_string_lossy();
     let text = with_slashes(&text);

@@ -1,4 +1,4 @@
-//! Opens files whose path holds no symbolic link, without path resolution in user space: a project has thousands of them.
+//! Fast path: opens files without symbolic links in their path, without resolving it in user space.
 
 use super::{Kind, Place, ReadProblem, io_problem};
 use cap_std::fs::Dir;
@@ -11,10 +11,10 @@ use std::{
     io,
 };
 
-/// The regular file, where no part of its path is a symbolic link; `None` where the long way has to decide.
+/// Opens the regular file if no part of its path is a symbolic link; `None` if the slow path must decide.
 ///
-/// A handle that can't be read from (`O_PATH`) tells what is there first. Opening a pipe for reading, even without
-/// blocking, wakes a program that waits to write to it, and opening a device may start something.
+/// An `O_PATH` handle, which is not readable, shows the file type first. Opening a pipe for reading, even without
+/// blocking, wakes its writer, and opening a device may trigger it.
 pub(super) fn open(root: &Dir, place: &Place) -> Option<Result<(File, Metadata), ReadProblem>> {
     let open = |flags| match open_beneath(root, place, flags) {
         Ok(file) => Some(stat(place, file)),
@@ -22,7 +22,7 @@ pub(super) fn open(root: &Dir, place: &Place) -> Option<Result<(File, Metadata),
         Err(_) => None,
     };
     match open(OFlags::PATH)? {
-        // A pipe that takes the file's place at this moment does not block either.
+        // A pipe that replaces the file at this moment does not block either.
         Ok(_) => open(OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK),
         Err(problem) => Some(Err(problem)),
     }
@@ -44,7 +44,7 @@ fn stat(place: &Place, file: OwnedFd) -> Result<(File, Metadata), ReadProblem> {
     }
 }
 
-/// Errors that the long way would only find again.
+/// Errors that the slow path would only repeat.
 fn is_certain(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
 }

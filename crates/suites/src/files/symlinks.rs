@@ -1,4 +1,4 @@
-//! Resolves symbolic links inside a root by name, without opening what they lead to.
+//! Resolves symbolic links inside a root by name, without opening their targets.
 //!
 //! `cap_std`'s own `canonicalize` falls back to opening the last component where `/proc/self/fd` can't be read, as in
 //! docent's sandbox. A named pipe there blocks the process until another program writes to it.
@@ -7,10 +7,10 @@ use super::{Place, place::with_slashes};
 use cap_std::fs::Dir;
 use std::io;
 
-/// As many links as Linux follows on one path.
+/// Maximum number of links per path, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// The place that a path leads to, with every symbolic link on the way resolved.
+/// Resolves every symbolic link in a path.
 pub(super) fn follow(root: &Dir, place: &Place) -> io::Result<Place> {
     let mut at = Place::top(place.root());
     let mut links = 0;
@@ -42,7 +42,7 @@ fn parts(path: &str) -> impl Iterator<Item = String> {
     path.rsplit('/').filter(|part| !matches!(*part, "" | ".")).map(str::to_owned)
 }
 
-/// The same error as `cap_std`'s own: of no operating system, so that callers recognize it.
+/// The same error as `cap_std`'s own, without an operating system code, so that callers recognize it.
 fn escape() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, "the path leads out of its root")
 }

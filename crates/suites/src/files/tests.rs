@@ -206,16 +206,16 @@ fn only_bounded_regular_files_are_read() {
     };
     let cases = [
         ("src/main.rs", 12, "fn main() {}"),
-        ("src/main.rs", 11, "src/main.rs: 12 bytes are more than the limit of 11"),
+        ("src/main.rs", 11, "src/main.rs: 12 bytes exceed the limit of 11"),
         ("inside.rs", 12, "fn main() {}"),
         ("src", 100, "src: not a regular file (directory)"),
         ("pipe", 100, "pipe: not a regular file (named pipe)"),
         ("none", 100, "none: does not exist"),
         ("up.txt", 100, "up.txt: leads out of its root"),
         ("out/passwd", 100, "out/passwd: leads out of its root"),
-        (".env", 100, ".env: not served, because `.env*` holds secrets"),
-        ("innocent.txt", 100, "innocent.txt: not served, because `.env*` holds secrets"),
-        ("keys/config", 100, "keys/config: not served, because it lies in a folder of credentials"),
+        (".env", 100, ".env: not served, because `.env*` contains secrets"),
+        ("innocent.txt", 100, "innocent.txt: not served, because `.env*` contains secrets"),
+        ("keys/config", 100, "keys/config: not served, because it is in a credentials folder"),
     ];
     for (path, limit, want) in cases {
         assert_eq!(read(path, limit), want, "{path}");
@@ -476,34 +476,34 @@ fn a_file_of_rules_that_is_none_is_told_and_counts_for_nothing() {
     let roots = Roots::open(&[root]).unwrap();
     let want = [
         "device",
-        "! device/.ignore: its rules are not used: leads out of its root",
+        "! device/.ignore: its rules are ignored: leads out of its root",
         "device/kept.md",
         "device/left.log",
         "folder",
-        "! folder/.gitignore: its rules are not used: not a regular file (directory)",
+        "! folder/.gitignore: its rules are ignored: not a regular file (directory)",
         "folder/kept.md",
         "folder/left.log",
         "inside",
         "inside/kept.md",
         "large",
-        "! large/.docentignore: its rules are not used: 1048582 bytes are more than the limit of 1048576",
+        "! large/.docentignore: its rules are ignored: 1048582 bytes exceed the limit of 1048576",
         "large/kept.md",
         "large/left.log",
         "out",
-        "! out/.gitignore: its rules are not used: leads out of its root",
+        "! out/.gitignore: its rules are ignored: leads out of its root",
         "out/kept.md",
         "out/left.log",
         "pipe",
-        "! pipe/.gitignore: its rules are not used: not a regular file (named pipe)",
+        "! pipe/.gitignore: its rules are ignored: not a regular file (named pipe)",
         "pipe/kept.md",
         "pipe/left.log",
         "repo",
-        "! repo/.git/info/exclude: its rules are not used: not a regular file (named pipe)",
+        "! repo/.git/info/exclude: its rules are ignored: not a regular file (named pipe)",
         "repo/kept.md",
         "repo/left.log",
         "rules",
         "tree",
-        "! tree/.git: its rules are not used: not a regular file (named pipe)",
+        "! tree/.git: its rules are ignored: not a regular file (named pipe)",
         "tree/kept.md",
         "tree/left.log",
     ];
@@ -647,7 +647,7 @@ fn credentials_are_refused_by_their_own_names() {
         assert_eq!(verdict(guarded.resolve(path)), want, "{path}");
     }
     let error = guarded.read(&guarded.top().join(".npmrc").unwrap(), 100).unwrap_err().to_string();
-    assert!(error.contains("it is kept back"), "{error}");
+    assert!(error.contains("are never served"), "{error}");
     let all = WalkOptions { hidden: true, ignored: true, flat: false };
     let walked = names(&guarded, ".", all);
     assert!(!walked.iter().any(|name| name == ".npmrc" || name.contains("docent.toml")));
@@ -709,7 +709,7 @@ fn the_operator_s_rules_hold_everywhere() {
     for roots in [roots, beside] {
         let place = roots.top().join("src/deep/a b.txt").unwrap();
         let error = roots.read(&place, 100).unwrap_err().to_string();
-        assert!(error.contains("`policy.filesystem.deny` names it"), "{error}");
+        assert!(error.contains("`policy.filesystem.deny` matches it"), "{error}");
         let all = WalkOptions { hidden: true, ignored: true, flat: false };
         let walked = roots.walk_with(&roots.top(), all).filter_map(Result::ok);
         let names: Vec<String> = walked.map(|entry| entry.place.to_string()).collect();

@@ -1,4 +1,4 @@
-//! What lies under a place: sorted, without what the project itself ignores, without secrets.
+//! Walks everything under a place: sorted, without ignored files or secrets.
 
 use super::{
     Kind, Place, ReadProblem, Roots, Special,
@@ -17,36 +17,36 @@ use std::{
     vec,
 };
 
-/// What a walk shows beyond the usual.
+/// What a walk includes beyond the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WalkOptions {
-    /// Names that start with a dot as well.
+    /// Include names that start with a dot.
     pub hidden: bool,
-    /// What `.gitignore`, `.ignore` and `.docentignore` leave out as well.
+    /// Include files ignored by `.gitignore`, `.ignore` and `.docentignore`.
     pub ignored: bool,
-    /// Only what lies directly there.
+    /// Only direct entries.
     pub flat: bool,
 }
 
-/// One thing found by a walk.
+/// An entry found by a walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it is.
+    /// Its place.
     pub place: Place,
-    /// What it is.
+    /// Kind of entry.
     pub kind: Kind,
-    /// Its size; 0 for anything but a file.
+    /// Size in bytes; 0 for anything but a file.
     pub bytes: u64,
-    /// When it was last written, where the file system says.
+    /// Modification time, if the file system provides it.
     pub modified: Option<SystemTime>,
 }
 
-/// Something that a walk could not show.
+/// An entry that a walk could not read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Inside the root, as far as it is known; empty for the root itself.
+    /// Path inside the root, as far as known; empty for the root itself.
     pub path: String,
-    /// What is wrong with it.
+    /// What is wrong.
     pub reason: String,
 }
 
@@ -56,27 +56,27 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What is told of one thing.
+/// An entry, or why it could not be read.
 type Item = Result<Entry, Problem>;
 
-/// Goes through everything under a place, folders before what they hold. Reads as it goes.
+/// Iterates over everything under a place, folders before their contents. Reads lazily.
 #[derive(Debug)]
 pub struct Walk {
     course: Course,
-    /// What is still to be told of each folder on the way, the innermost last.
+    /// Pending entries of each open folder, the innermost last.
     waiting: Vec<(vec::IntoIter<Item>, Ignored)>,
 }
 
-/// Where a walk goes.
+/// Parameters of a walk.
 #[derive(Debug)]
 struct Course {
     roots: Roots,
     options: WalkOptions,
-    /// Everything is an entry: what is denied too, and pipes, sockets and devices, which are problems otherwise.
+    /// Return everything as an entry, including denied files, pipes, sockets and devices.
     special: bool,
 }
 
-/// What a folder shows, and the rules that hold in it.
+/// Entries of a folder, and its ignore rules.
 struct Listing {
     items: Vec<Item>,
     ignored: Ignored,
@@ -89,7 +89,7 @@ impl Walk {
         Self { course, waiting: vec![(items.into_iter(), ignored)] }
     }
 
-    /// Everything at once, on all cores, in the same order; `stopped` ends it early.
+    /// Walks everything at once, on all cores, in the same order; `stopped` ends it early.
     pub(super) fn all(
         roots: &Roots,
         place: &Place,
@@ -130,7 +130,7 @@ impl Iterator for Walk {
 }
 
 impl Course {
-    /// What lies directly in the place, or the place itself where it is no folder.
+    /// Direct entries of the place, or the place itself if it is not a folder.
     fn start(&self, place: &Place) -> Listing {
         let alone = |item| Listing { items: vec![item], ignored: Ignored::default() };
         let found = self.roots.dir(place).symlink_metadata(place.relative());
@@ -151,7 +151,7 @@ impl Course {
         }
     }
 
-    /// Lists the folders of a listing, and theirs in turn, as cores come free.
+    /// Lists the folders of a listing recursively, as cores become free.
     fn spread<'a>(
         &'a self,
         scope: &Scope<'a>,
@@ -170,13 +170,13 @@ impl Course {
         all.lock().unwrap_or_else(PoisonError::into_inner).extend(listing.items);
     }
 
-    /// The folder that the walk goes on to.
+    /// The folder that the walk enters next.
     fn leads_into<'i>(&self, item: &'i Item) -> Option<&'i Place> {
         let entry = item.as_ref().ok()?;
         (entry.kind == Kind::Folder && !self.options.flat).then_some(&entry.place)
     }
 
-    /// Everything in a folder that is shown, sorted.
+    /// The visible entries of a folder, sorted.
     fn list(&self, folder: &Place, above: &Ignored) -> Listing {
         let mut items = Vec::new();
         let mut entries: Vec<(OsString, DirEntry)> = Vec::new();
@@ -210,7 +210,7 @@ impl Course {
         Listing { items, ignored }
     }
 
-    /// What is told of something in a folder, if it is shown.
+    /// The entry of a directory item, if it is visible.
     fn look(
         &self,
         folder: &Place,
@@ -232,7 +232,7 @@ impl Course {
             Verdict::Kept => false,
         };
         let Some(text) = name.to_str() else {
-            // What lies in a folder with such a name is left out with it: one problem, not a thousand.
+            // The contents of such a folder are skipped with it: one problem, not a thousand.
             let path = Path::new(if folder.is_top() { "" } else { folder.relative() }).join(name);
             let path = (!is_left_out(&path)).then(|| path.to_string_lossy().into_owned())?;
             return Some(Err(Problem { path, reason: "its name is not UTF-8".to_owned() }));
@@ -248,14 +248,14 @@ impl Course {
         })
     }
 
-    /// The entry of something, whatever it is called.
+    /// The entry of an item with any name.
     fn named_by_anyone(folder: &Place, name: &OsStr, found: &DirEntry) -> Item {
         let place = folder.child(&name.to_string_lossy());
         let mut entry = match found.metadata() {
             Ok(metadata) => entry(place, &metadata),
             Err(error) => return Err(failure(&place, &error)),
         };
-        // The walk can't go into a folder, or follow a link, whose name is not UTF-8.
+        // The walk can't enter a folder, or follow a link, whose name is not UTF-8.
         if name.to_str().is_none() && entry.kind != Kind::File {
             entry.kind = match entry.kind {
                 special @ Kind::Special(_) => special,
@@ -265,7 +265,7 @@ impl Course {
         Ok(entry)
     }
 
-    /// The entry of something, or the problem that a special file is to readers.
+    /// The entry of an item; a special file is a problem.
     fn shown(&self, place: Place, metadata: &Metadata) -> Item {
         let entry = entry(place, metadata);
         match entry.kind {
@@ -290,10 +290,10 @@ fn failure(place: &Place, error: &io::Error) -> Problem {
     Problem { path, reason: super::reason(error) }
 }
 
-/// A file of rules that counts for nothing.
+/// The problem of an unusable ignore file.
 fn unused(problem: &ReadProblem) -> Item {
     let Problem { path, reason } = Problem::from(problem);
-    Err(Problem { path, reason: format!("its rules are not used: {reason}") })
+    Err(Problem { path, reason: format!("its rules are ignored: {reason}") })
 }
 
 impl From<&ReadProblem> for Problem {
@@ -303,7 +303,7 @@ impl From<&ReadProblem> for Problem {
             R::Denied { path, rule } => (path, format!("not served, because {rule}")),
             R::NotAFile { path, found } => (path, super::not_a_file(*found)),
             R::TooLarge { path, bytes, limit } => {
-                (path, format!("{bytes} bytes are more than the limit of {limit}"))
+                (path, format!("{bytes} bytes exceed the limit of {limit}"))
             }
             R::Io { path, source } => (path, super::reason(source)),
         };

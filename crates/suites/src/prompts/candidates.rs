@@ -1,4 +1,4 @@
-//! Which of the real names best match what has been typed.
+//! Finds the existing names that best match typed text.
 
 use crate::files::{Kind, Roots};
 use docent_tool::CallContext;
@@ -7,16 +7,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// As many values as a completion may hold.
+/// Maximum number of completion values.
 const BEST: usize = 100;
-/// Beyond this many paths a walk ends: a completion must come while somebody types.
+/// Maximum number of paths per walk: completions must be fast.
 const PATHS: usize = 50_000;
-/// Bytes at the end of two paths that are compared.
+/// Number of bytes compared at the end of two paths.
 const LONGEST_COMPARED: usize = 200;
-/// Keys come faster than files: a list this old still serves.
+/// Maximum age of a cached list; typing is faster than file changes.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// The paths under the roots, looked up again when they are no longer fresh.
+/// Cached paths under the roots, listed again when outdated.
 pub(super) struct Candidates {
     roots: Roots,
     known: Mutex<Option<(Instant, Arc<Paths>)>>,
@@ -33,7 +33,7 @@ impl Candidates {
         Self { roots, known: Mutex::new(None) }
     }
 
-    /// The best completions among files or among folders. Walks: call it off the async threads.
+    /// The best completions among files or folders. Walks the roots: do not call it on an async thread.
     pub(super) fn complete(&self, kind: Kind, typed: &str, context: &CallContext) -> Vec<String> {
         let paths = self.paths(context);
         let typed = typed.strip_prefix("./").unwrap_or(typed);
@@ -41,7 +41,7 @@ impl Candidates {
         best(typed, list.iter().map(String::as_str))
     }
 
-    /// The path nearest to one that is not there. Walks: call it off the async threads.
+    /// The path most similar to a missing one. Walks the roots: do not call it on an async thread.
     pub(super) fn nearest_path(&self, wanted: &str, context: &CallContext) -> Option<String> {
         let paths = self.paths(context);
         let all = paths.files.iter().chain(&paths.folders).map(String::as_str);
@@ -56,7 +56,7 @@ impl Candidates {
             return Arc::clone(paths);
         }
         let paths = Arc::new(self.look(context));
-        // A list that was cut short serves this call alone.
+        // Do not cache an incomplete list.
         if context.stop().is_none() {
             *known = Some((Instant::now(), Arc::clone(&paths)));
         }
@@ -109,7 +109,7 @@ fn rank(typed: &str, candidate: &str) -> Option<u8> {
     }
 }
 
-/// Whether the typed parts match segments of the candidate in order; segments may be left out between them.
+/// Whether the typed parts match segments of the candidate in order; segments may be skipped.
 fn by_segments(typed: &str, candidate: &str, matches: impl Fn(&str, &str) -> bool) -> bool {
     let mut segments = candidate.split('/');
     typed
@@ -118,14 +118,14 @@ fn by_segments(typed: &str, candidate: &str, matches: impl Fn(&str, &str) -> boo
         .all(|part| segments.any(|segment| matches(part, segment)))
 }
 
-/// Whether the letters of `part` stand in `segment` in order.
+/// Whether `segment` contains the letters of `part` in order.
 fn is_spread(part: &str, segment: &str) -> bool {
     let mut letters = segment.chars();
     part.chars().all(|wanted| letters.any(|letter| letter == wanted))
 }
 
-/// The candidate most like `wanted`; a right file name in the wrong folder counts for much. To compare two texts takes
-/// the product of their lengths, so that of long ones only the ends are compared.
+/// The candidate most similar to `wanted`; a matching file name in another folder ranks high. Comparison time grows with
+/// the product of the lengths, so only the ends of long paths are compared.
 pub(super) fn nearest<'a>(
     wanted: &str,
     candidates: impl Iterator<Item = &'a str>,
@@ -142,7 +142,7 @@ pub(super) fn nearest<'a>(
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
-/// The last bytes of a path, as many as are compared.
+/// The end of a path, as far as it is compared.
 fn end_of(path: &str) -> &str {
     let start = path.len().saturating_sub(LONGEST_COMPARED);
     let start = (start..=path.len()).find(|at| path.is_char_boundary(*at)).unwrap_or(start);

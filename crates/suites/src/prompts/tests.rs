@@ -102,7 +102,7 @@ async fn a_file_comes_with_its_text() {
         (
             "review_file",
             json!({"path": "./src/main.rs", "focus": "overflow"}),
-            "Look above all at: overflow.",
+            "Focus on: overflow.",
         ),
     ] {
         let answer = render(&suite, name, arguments).await.unwrap();

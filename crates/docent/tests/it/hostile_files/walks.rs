@@ -173,7 +173,7 @@ async fn files_that_are_read_by_name_may_be_pipes() {
     for name in ["README.md", "package.json", "Cargo.toml", "Makefile"] {
         assert!(told.contains(&format!("{name}: not a regular file (named pipe)")), "{name}");
     }
-    assert!(told.contains("its rules are not used: not a regular file (named pipe)"), "{told}");
+    assert!(told.contains("its rules are ignored: not a regular file (named pipe)"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
