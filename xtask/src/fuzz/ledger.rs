@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use std::{collections::BTreeMap, fmt::Write as _, fs, io, path::PathBuf, time::Duration};
 
 const HEAD: &str = "\
-# Seconds of processor time that each target has had; `cargo xtask fuzz` adds to them.
+# CPU time spent on each target, in seconds; `cargo xtask fuzz` adds to it.
 ";
 
 /// The file and its contents.
