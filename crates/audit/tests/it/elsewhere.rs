@@ -17,7 +17,7 @@ fn empty(place: &Place) {
 }
 
 #[test]
-fn a_file_that_was_moved_is_gone_on_from() {
+fn a_moved_file_is_continued() {
     let place = Place::new();
     let log = log(&place);
     write(&log, 5);
@@ -37,7 +37,7 @@ fn a_file_that_was_moved_is_gone_on_from() {
 }
 
 #[test]
-fn a_file_that_was_emptied_or_deleted_is_gone_on_from() {
+fn an_emptied_or_deleted_file_is_continued() {
     for deleted in [false, true] {
         let place = Place::new();
         let log = log(&place);
@@ -127,7 +127,7 @@ fn a_log_that_was_put_back_or_cut_shows_what_is_missing() {
 }
 
 #[test]
-fn lines_of_others_are_gone_on_after() {
+fn lines_of_other_processes_are_continued() {
     let place = Place::new();
     let log = log(&place);
     write(&log, 2);

@@ -94,7 +94,7 @@ fn a_device_without_room_refuses_and_keeps_its_rights() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_is_refused_at_once() {
+fn anything_but_a_file_is_refused_at_once() {
     let place = Place::new();
     let made = Command::new("mkfifo").arg(place.log()).status();
     assert!(made.unwrap().success());
@@ -130,7 +130,7 @@ impl Drop for Disk {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_leaves_no_torn_line_and_is_recovered_from() {
+fn a_full_disk_leaves_no_truncated_line_and_is_recovered_from() {
     for on_full in [OnFull::Refuse, OnFull::Drop] {
         let place = Place::new();
         let disk = docent_testenv::or_skip!(Disk::mount(&place.file("disk")));

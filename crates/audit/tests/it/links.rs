@@ -56,7 +56,7 @@ fn a_folder_that_became_a_link_is_not_written_through() {
 }
 
 #[test]
-fn a_file_that_another_process_turned_over_is_not_reported() {
+fn rotation_by_another_process_is_not_reported() {
     let place = Place::new();
     let (one, other) =
         (Log::open(place.log(), small(1500, 9)), Log::open(place.log(), small(1500, 9)));

@@ -123,7 +123,7 @@ fn waiting_for_another_process_blocks_no_other_caller() {
 }
 
 #[test]
-fn a_file_that_is_moved_away_with_its_lock_held_is_gone_on_without() {
+fn a_file_moved_away_while_locked_is_abandoned() {
     let place = Place::new();
     let log = Log::open(place.log(), Settings::default());
     write(&log, 1);

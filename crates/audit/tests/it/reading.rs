@@ -45,7 +45,7 @@ fn the_last_lines_come_from_as_many_files_as_it_takes() {
 }
 
 #[test]
-fn what_is_too_long_or_no_line_is_left_out() {
+fn oversized_and_malformed_lines_are_skipped() {
     let place = Place::new();
     let log = Log::open(place.log(), Settings::default());
     write(&log, 2);
@@ -60,7 +60,7 @@ fn what_is_too_long_or_no_line_is_left_out() {
 }
 
 #[test]
-fn lines_are_followed_through_every_kind_of_turning_over() {
+fn lines_are_followed_across_every_kind_of_rotation() {
     let place = Place::new();
     let log = Log::open(place.log(), small(2000, 100));
     write(&log, 3);

@@ -45,7 +45,7 @@ impl Written {
 }
 
 #[test]
-fn every_edit_of_a_member_shows() {
+fn every_edit_of_a_member_is_detected() {
     let written = Written::new();
     for (old, new) in [
         ("{\"seq\":100,", "{\"seq\":101,"),
@@ -88,7 +88,7 @@ fn every_byte_of_a_line_counts() {
 }
 
 #[test]
-fn every_line_that_is_gone_doubled_swapped_or_foreign_shows() {
+fn missing_doubled_swapped_and_foreign_lines_are_detected() {
     let written = Written::new();
     for line in 0..200_usize {
         let seq = line as u64 + 1;
@@ -126,7 +126,7 @@ fn a_line_of_another_log_does_not_fit_in() {
 }
 
 #[test]
-fn files_that_are_gone_swapped_or_cut_show() {
+fn missing_swapped_and_cut_files_are_detected() {
     let whole = |count: usize| (0..count).collect::<Vec<_>>();
     let count = Written::new().files.len();
     let mut cases: Vec<Vec<usize>> = Vec::new();
@@ -177,7 +177,7 @@ fn wrong(settings: &Settings, harm: impl FnOnce(&Place)) -> Vec<What> {
 }
 
 #[test]
-fn first_lines_and_oldest_files_that_are_gone_show() {
+fn missing_first_lines_and_oldest_files_are_detected() {
     let keyed = |max_bytes, keep| Settings { key: Some(b"key".to_vec()), ..small(max_bytes, keep) };
     let first = |path: PathBuf| crate::lines(&path)[0]["seq"].as_u64().unwrap();
     let cut = |path: &PathBuf, lines: usize| {
@@ -214,7 +214,7 @@ fn first_lines_and_oldest_files_that_are_gone_show() {
 }
 
 #[test]
-fn an_end_that_was_cut_off_shows_with_what_is_expected() {
+fn a_truncated_log_is_detected_with_an_expected_line() {
     let written = Written::new();
     let expect = |head: Head, change: &dyn Fn(&mut Vec<Vec<u8>>)| {
         written.changed(|lines| change(lines));
@@ -289,7 +289,7 @@ fn a_report_is_bounded_and_reads_well() {
 }
 
 #[test]
-fn nothing_in_a_file_brings_the_check_down() {
+fn no_file_content_breaks_verification() {
     let place = Place::new();
     let long = vec![b'x'; 300_000];
     let cases: [&[u8]; 9] = [

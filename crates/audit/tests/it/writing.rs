@@ -48,7 +48,7 @@ fn a_line_has_everything_and_the_file_is_private() {
 }
 
 #[test]
-fn a_full_file_is_turned_over_and_the_chain_goes_on() {
+fn a_full_file_is_rotated_and_the_chain_continues() {
     let place = Place::new();
     let log = Log::open(place.log(), small(2000, 3));
     write(&log, 60);
@@ -68,7 +68,7 @@ fn a_full_file_is_turned_over_and_the_chain_goes_on() {
 
 #[cfg(unix)]
 #[test]
-fn files_that_were_turned_over_are_private_as_well() {
+fn rotated_files_are_private_as_well() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     fs::write(place.log(), "").unwrap();
@@ -98,7 +98,7 @@ fn an_honest_log_is_intact_after_every_line() {
 }
 
 #[test]
-fn a_log_that_stops_anywhere_in_turning_over_is_intact_and_goes_on() {
+fn an_interrupted_rotation_leaves_an_intact_log() {
     for keep in [0, 1, 2, 3] {
         for done in 0..=keep + 2 {
             let place = Place::new();
@@ -140,7 +140,7 @@ fn fewer_files_stay_once_fewer_are_wanted() {
 }
 
 #[test]
-fn a_restart_goes_on_from_the_last_line() {
+fn a_restart_continues_from_the_last_line() {
     let place = Place::new();
     for n in 1..=20 {
         write(&Log::open(place.log(), small(1500, 50)), 1);
@@ -166,7 +166,7 @@ fn turn_over(place: &Place) {
 }
 
 #[test]
-fn a_torn_line_is_closed_recorded_and_no_tampering() {
+fn a_truncated_line_is_terminated_recorded_and_not_tampering() {
     let original = Place::new();
     write(&Log::open(original.log(), Settings::default()), 3);
     let whole = fs::read(original.log()).unwrap();
@@ -204,7 +204,7 @@ fn a_torn_line_is_closed_recorded_and_no_tampering() {
 }
 
 #[test]
-fn what_names_hold_stays_in_its_line() {
+fn untrusted_names_stay_in_their_line() {
     let place = Place::new();
     let log = Log::open(place.log(), Settings::default());
     let megabyte = "x\n".repeat(1 << 19);
@@ -233,7 +233,7 @@ fn what_names_hold_stays_in_its_line() {
 }
 
 #[test]
-fn a_file_that_can_not_be_turned_over_is_gone_on_with() {
+fn a_file_that_cannot_be_rotated_is_continued() {
     let place = Place::new();
     // With two more characters the name is too long for any file system.
     let path = place.file(&"a".repeat(255));
@@ -244,7 +244,7 @@ fn a_file_that_can_not_be_turned_over_is_gone_on_with() {
 }
 
 #[test]
-fn a_file_that_can_not_be_removed_is_gone_on_without() {
+fn a_file_that_cannot_be_removed_is_ignored() {
     let place = Place::new();
     let log = Log::open(place.log(), small(1000, 1));
     write(&log, 3);

@@ -98,7 +98,7 @@ fn ages() {
 }
 
 #[test]
-fn a_revoked_key_ends_with_the_next_look() {
+fn a_revoked_key_ends_with_the_next_refresh() {
     let key = signer("k");
     let token = key.token(&lasting());
     let published = Published::new(&[&key]);
@@ -210,7 +210,7 @@ fn keys_that_moved_are_found_again() {
 }
 
 #[test]
-fn metadata_of_another_issuer_teaches_nothing() {
+fn metadata_of_another_issuer_is_ignored() {
     let key = signer("k");
     let published = Published::new(&[&key]);
     published.put(METADATA, &json!({"issuer": "https://evil.example", "jwks_uri": KEYS}), None);
@@ -222,7 +222,7 @@ fn metadata_of_another_issuer_teaches_nothing() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_trusts_nothing_it_timed() {
+fn a_clock_set_back_invalidates_cached_keys() {
     let key = signer("k");
     let token = key.token(&lasting());
     let published = Published::new(&[&key]);
@@ -292,7 +292,7 @@ fn not_every_thread_waits_for_a_slow_issuer() {
 }
 
 #[test]
-fn one_caller_asks_and_old_keys_count_meanwhile() {
+fn one_caller_refreshes_and_old_keys_remain_valid() {
     let key = signer("k");
     let token = key.token(&lasting());
     let (slow, verifier) = Slow::new(&key, 1);

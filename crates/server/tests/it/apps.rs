@@ -96,7 +96,7 @@ async fn a_session_that_shows_pages_gets_them() {
 }
 
 #[tokio::test]
-async fn the_newest_revision_says_with_each_request_whether_it_shows_pages() {
+async fn the_newest_revision_declares_pages_with_each_request() {
     let server = server();
     let mut wire = Wire::open(&server);
     let found = wire.ask("server/discover", modern(json!({}))).await;
@@ -118,7 +118,7 @@ async fn the_newest_revision_says_with_each_request_whether_it_shows_pages() {
 }
 
 #[tokio::test]
-async fn others_see_what_they_saw_without_pages() {
+async fn other_clients_see_no_pages() {
     let with = server();
     let fixture = Fixture::new();
     fixture.extra.lock().unwrap().push(erase(Pictured));
@@ -141,7 +141,7 @@ async fn others_see_what_they_saw_without_pages() {
 }
 
 #[tokio::test]
-async fn a_page_is_read_whole_and_as_it_is() {
+async fn a_page_is_read_whole_and_unchanged() {
     let limits = Limits { page_bytes: 40, ..Limits::default() };
     let server = Server::new(Setup { limits, ..setup(with_page("fixture")) }).unwrap();
     let mut wire = Wire::legacy_as(&server, "2025-11-25", shows_pages(), None).await;

@@ -23,7 +23,7 @@ async fn reply_to(wire: &mut Wire, method: &str, result: Value) {
 }
 
 #[tokio::test]
-async fn an_older_client_is_asked_while_the_call_waits() {
+async fn an_older_client_is_asked_during_the_call() {
     let server = Server::new(setup(Fixture::new())).unwrap();
     let mut wire = Wire::legacy_as(&server, "2025-06-18", able(), None).await;
     let id = wire.begin("tools/call", json!({"name": "asks"})).await;
@@ -59,7 +59,7 @@ async fn the_client_s_time_does_not_count() {
 }
 
 #[tokio::test]
-async fn a_tool_has_its_own_time_left_after_a_question() {
+async fn a_question_does_not_use_up_the_tools_timeout() {
     let fixture = Fixture::new();
     fixture.extra.lock().unwrap().push(acting(
         "asks_and_works",
@@ -95,7 +95,7 @@ async fn a_refusal_of_the_client_is_a_failure_of_the_tool() {
 }
 
 #[tokio::test]
-async fn a_client_is_not_asked_what_it_can_not_answer() {
+async fn a_client_is_only_asked_what_it_supports() {
     let server = Server::new(setup(Fixture::new())).unwrap();
     let mut wire = Wire::legacy(&server, "2025-06-18").await;
     for tool in ["asks", "asks_all", "samples"] {
@@ -164,7 +164,7 @@ async fn several_questions_and_a_state_go_together() {
 }
 
 #[tokio::test]
-async fn a_state_is_good_for_its_own_request_alone() {
+async fn a_state_is_valid_for_its_own_request_only() {
     let mut setup = setup(Fixture::new());
     setup.keys = vec![key("ann", &["*"]), key("bob", &["*"])];
     let server = Server::new(setup).unwrap();
@@ -218,7 +218,7 @@ async fn prompts_and_resources_may_ask_too() {
 }
 
 #[tokio::test]
-async fn a_question_that_is_given_up_is_cancelled_at_the_client() {
+async fn an_abandoned_question_is_cancelled_at_the_client() {
     let fixture = Fixture::new();
     fixture.extra.lock().unwrap().push(acting("gives_up", json!({}), |_, context| async move {
         tokio::select! {
@@ -242,7 +242,7 @@ async fn a_question_that_is_given_up_is_cancelled_at_the_client() {
 }
 
 #[tokio::test]
-async fn a_model_is_given_tools_only_where_the_client_says_that_it_can() {
+async fn sampling_tools_need_the_clients_capability() {
     for (able, want) in [(json!({}), "`sampling.tools`"), (json!({"tools": {}}), "Hello")] {
         let fixture = Fixture::new();
         fixture.extra.lock().unwrap().push(acting("samples_with", json!({}), |_, context| async move {
@@ -265,7 +265,7 @@ async fn a_model_is_given_tools_only_where_the_client_says_that_it_can() {
 }
 
 #[tokio::test]
-async fn a_tool_knows_what_its_client_hears_and_can_and_may_pass_things_on() {
+async fn a_tool_sees_log_level_and_capabilities_and_can_forward_notifications() {
     let fixture = Fixture::new();
     fixture.extra.lock().unwrap().push(acting("knows", json!({}), |_, context| async move {
         context.pass_on("notifications/elicitation/complete", json!({"elicitationId": "e"}));

@@ -62,7 +62,7 @@ impl Place {
 }
 
 #[tokio::test]
-async fn what_is_refused_or_fails_says_why() {
+async fn refusals_and_failures_record_a_reason() {
     let place = Place::new();
     let tool_rates = [("big".to_owned(), NonZeroU32::new(1).unwrap())].into();
     let mut setup = place.setup(OnFull::Refuse);
@@ -157,7 +157,7 @@ async fn a_call_that_can_not_be_recorded_is_not_answered_and_the_next_does_not_r
 }
 
 #[tokio::test]
-async fn a_log_without_a_folder_refuses_the_first_call_and_is_recovered_from() {
+async fn a_log_without_a_folder_refuses_calls_until_it_exists() {
     let place = Place::new();
     let folder = place.folder.path().join("later");
     let path = folder.join("audit.jsonl");
@@ -176,7 +176,7 @@ async fn a_log_without_a_folder_refuses_the_first_call_and_is_recovered_from() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn calls_go_on_where_that_is_the_policy_and_are_counted() {
+async fn calls_continue_if_that_is_the_policy_and_are_counted() {
     let place = Place::new();
     std::os::unix::fs::symlink("/dev/full", place.log()).unwrap();
     let server = place.server(OnFull::Drop);
@@ -190,7 +190,7 @@ async fn calls_go_on_where_that_is_the_policy_and_are_counted() {
 }
 
 #[tokio::test]
-async fn names_from_outside_stay_in_one_bounded_line() {
+async fn untrusted_names_stay_in_one_bounded_line() {
     let place = Place::new();
     let server = place.server(OnFull::Refuse);
     let mut wire = Wire::legacy(&server, VERSION).await;
@@ -211,7 +211,7 @@ async fn names_from_outside_stay_in_one_bounded_line() {
 }
 
 #[tokio::test]
-async fn who_is_turned_away_at_the_door_leaves_few_lines() {
+async fn rejected_callers_leave_few_lines() {
     let place = Place::new();
     let mut setup = place.setup(OnFull::Drop);
     let rate = docent_server::Rate::per_minute(NonZeroU32::new(1).unwrap());
@@ -254,7 +254,7 @@ async fn who_is_turned_away_at_the_door_leaves_few_lines() {
 }
 
 #[tokio::test]
-async fn another_server_writes_nothing_into_the_record() {
+async fn another_server_cannot_write_to_the_audit_log() {
     let place = Place::new();
     let fixture = Fixture::new();
     let said_of_itself = || json!({"kind": "deadline", "reference": "ab12cd34", "uri": "memo://a"});

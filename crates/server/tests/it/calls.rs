@@ -51,7 +51,7 @@ impl<'a> MakeWriter<'a> for Log {
 }
 
 #[tokio::test]
-async fn an_answer_has_text_structure_and_says_it_is_no_error() {
+async fn an_answer_has_text_structure_and_no_error_flag() {
     let server = Server::new(setup(Fixture::new())).unwrap();
     for dialect in legacy_dialects() {
         let mut wire = Wire::legacy(&server, dialect.version()).await;
@@ -108,7 +108,7 @@ async fn bad_arguments_follow_the_revision() {
 }
 
 #[tokio::test]
-async fn what_is_unknown_is_named() {
+async fn unknown_names_are_reported() {
     let server = Server::new(setup(Fixture::new())).unwrap();
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
     let reply = wire.call("ecko", json!({})).await;
@@ -156,7 +156,7 @@ async fn an_unknown_name_computes_no_definition() {
 }
 
 #[tokio::test]
-async fn a_failure_is_an_answer_with_its_place_in_the_table() {
+async fn a_failure_is_an_answer_with_its_code() {
     let server = Server::new(setup(Fixture::new())).unwrap();
     let mut wire = Wire::legacy(&server, "2024-11-05").await;
     let reply = wire.call("fails", json!({})).await;
@@ -167,7 +167,7 @@ async fn a_failure_is_an_answer_with_its_place_in_the_table() {
 }
 
 #[tokio::test]
-async fn a_panic_ends_its_call_alone_and_is_found_in_the_log() {
+async fn a_panic_ends_only_its_call_and_is_logged() {
     let log = Log::default();
     let _logging = log.begin();
     let server = Server::new(setup(Fixture::new())).unwrap();
@@ -217,7 +217,7 @@ fn hurried(timeout: Duration) -> Limits {
 }
 
 #[tokio::test]
-async fn a_deadline_gives_what_was_found() {
+async fn a_deadline_returns_partial_results() {
     let limits = hurried(Duration::from_millis(20));
     let server = Server::new(docent_server::Setup { limits, ..setup(Fixture::new()) }).unwrap();
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
@@ -235,7 +235,7 @@ async fn a_deadline_gives_what_was_found() {
 }
 
 #[tokio::test]
-async fn a_tool_may_have_a_time_of_its_own() {
+async fn a_tool_may_have_its_own_timeout() {
     let tool_timeouts = [("stubborn".to_owned(), Duration::from_millis(1))].into();
     let limits = Limits { tool_timeouts, ..Limits::default() };
     let server = Server::new(docent_server::Setup { limits, ..setup(Fixture::new()) }).unwrap();
@@ -266,7 +266,7 @@ async fn a_cancelled_call_is_dropped_and_silent() {
 }
 
 #[tokio::test]
-async fn clients_with_the_same_id_hear_their_own() {
+async fn clients_with_the_same_id_get_their_own_answers() {
     let fixture = Fixture::new();
     let gate = Arc::clone(&fixture.gate);
     let server = Server::new(setup(fixture)).unwrap();
@@ -374,7 +374,7 @@ async fn the_newest_revision_s_client_is_named_too() {
 }
 
 #[tokio::test]
-async fn a_line_tells_what_was_cancelled_from_what_was_refused() {
+async fn audit_lines_distinguish_cancelled_from_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
     let fixture = Fixture::new();

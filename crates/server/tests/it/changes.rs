@@ -60,7 +60,7 @@ async fn a_tool_that_takes_a_taken_name_is_left_out() {
 }
 
 #[tokio::test]
-async fn names_that_other_servers_choose_stop_nothing() {
+async fn names_chosen_by_other_servers_do_not_prevent_a_start() {
     let part = |key, tools: [&str; 2]| {
         let part = Fixture::called(key);
         let tool = |name| acting(name, json!({}), move |_, _| async move { Ok(said(key)) });
@@ -90,7 +90,7 @@ async fn names_that_other_servers_choose_stop_nothing() {
 }
 
 #[tokio::test]
-async fn a_subscriber_hears_of_its_resource_until_it_leaves() {
+async fn a_subscriber_is_notified_until_it_unsubscribes() {
     let fixture = Fixture::new();
     let server = Server::new(setup(Arc::clone(&fixture))).unwrap();
     let mut ann = Wire::legacy(&server, "2024-11-05").await;
@@ -126,7 +126,7 @@ async fn a_subscriber_hears_of_its_resource_until_it_leaves() {
 }
 
 #[tokio::test]
-async fn a_stream_hears_what_it_asked_for() {
+async fn a_stream_gets_what_it_requested() {
     let fixture = Fixture::new();
     let server = Server::new(setup(Arc::clone(&fixture))).unwrap();
     let mut wire = Wire::open(&server);

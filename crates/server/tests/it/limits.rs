@@ -15,7 +15,7 @@ fn crowded() -> Value {
 }
 
 #[tokio::test]
-async fn calls_wait_in_line_and_the_line_ends() {
+async fn calls_queue_and_the_queue_is_bounded() {
     let fixture = Fixture::new();
     let gate = Arc::clone(&fixture.gate);
     let limits = Limits { calls_in_flight: 1, ..Limits::default() };
@@ -62,7 +62,7 @@ async fn calls_wait_in_line_and_the_line_ends() {
 }
 
 #[tokio::test]
-async fn reads_prompts_and_completions_stand_in_a_line_of_their_own() {
+async fn reads_prompts_and_completions_have_their_own_limit() {
     let fixture = Fixture::new();
     let gate = Arc::clone(&fixture.gate);
     let limits = Limits { calls_in_flight: 1, ..Limits::default() };
@@ -141,7 +141,7 @@ async fn a_call_waits_no_longer_than_it_may_run() {
 }
 
 #[tokio::test]
-async fn a_tool_has_a_rate_of_its_own() {
+async fn a_tool_has_its_own_rate_limit() {
     let tool_rates = [("echo".to_owned(), NonZeroU32::new(2).unwrap())].into();
     let limits = Limits { tool_rates, ..Limits::default() };
     let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
@@ -174,7 +174,7 @@ fn bounded(tool: &str, own: RuleBounds, rule: RuleBounds) -> Arc<Server> {
 }
 
 #[tokio::test]
-async fn of_a_tool_s_rate_and_a_rule_s_the_smaller_holds() {
+async fn the_smaller_rate_of_tool_and_rule_applies() {
     let rate = |most: u32| RuleBounds { rate_per_minute: NonZeroU32::new(most), timeout: None };
     for (own, of_rule, most, by) in [
         (rate(1), rate(3), 1, Value::Null),
@@ -211,7 +211,7 @@ async fn of_a_tool_s_time_and_a_rule_s_the_smaller_holds() {
 }
 
 #[tokio::test]
-async fn the_door_counts() {
+async fn access_control_counts_requests() {
     let requests = NonZeroU32::new(3).unwrap();
     let limits = Limits {
         rate: Some(Rate::per_minute(requests)),
@@ -301,7 +301,7 @@ async fn a_large_answer_comes_in_parts_for_its_owner() {
 }
 
 #[tokio::test]
-async fn a_stopping_server_ends_what_runs_and_takes_no_more() {
+async fn a_stopping_server_ends_running_calls_and_accepts_no_more() {
     let fixture = Fixture::new();
     let gate = Arc::clone(&fixture.gate);
     let server = Server::new(setup(fixture)).unwrap();
@@ -373,7 +373,7 @@ async fn a_hurrying_server_answers_with_what_there_is() {
 }
 
 #[tokio::test]
-async fn a_setup_that_can_not_work_is_refused() {
+async fn an_invalid_setup_is_refused() {
     let cases: [(Setup, &str); 4] = [
         (Setup { auth_required: true, ..setup(Fixture::new()) }, "no key is configured"),
         (
@@ -406,7 +406,7 @@ async fn a_setup_that_can_not_work_is_refused() {
 }
 
 #[tokio::test]
-async fn subscriptions_take_the_seats_of_streams() {
+async fn subscriptions_count_as_streams() {
     let limits = Limits { streams: 1, ..Limits::default() };
     let server = Server::new(Setup { limits, ..setup(Fixture::new()) }).unwrap();
     let mut wire = Wire::open(&server);

@@ -87,7 +87,7 @@ async fn each_is_checked_recorded_and_goes_to_the_provider_that_was_named() {
 }
 
 #[tokio::test]
-async fn one_that_is_given_up_leaves_its_line() {
+async fn an_abandoned_nested_call_writes_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
     let audit = Audit::open(&path, Settings::default());
@@ -98,7 +98,7 @@ async fn one_that_is_given_up_leaves_its_line() {
 }
 
 #[tokio::test]
-async fn they_go_on_when_the_call_around_them_becomes_a_task() {
+async fn nested_calls_continue_when_the_outer_call_becomes_a_task() {
     let outer = acting("long", json!({TASK_KEY: "always"}), |_, context: CallContext| async move {
         let waited = context.call(("fixture", "waits"), Object::new()).await?;
         let echoed = context.call(("fixture", "echo"), arguments(json!({"text": "hi"}))).await?;
@@ -123,7 +123,7 @@ async fn they_go_on_when_the_call_around_them_becomes_a_task() {
 }
 
 #[tokio::test]
-async fn one_for_another_provider_costs_nothing_of_a_rate() {
+async fn a_call_for_another_provider_does_not_count() {
     let outer = acting("mistakes", json!({}), |_, context: CallContext| async move {
         let mut output = Vec::new();
         for provider in ["other", "other", "fixture", "fixture"] {
@@ -165,7 +165,7 @@ async fn each_needs_its_own_approval() {
 }
 
 #[tokio::test]
-async fn scopes_hold_within_a_call() {
+async fn scopes_apply_to_nested_calls() {
     let keys = vec![key("ann", &["script"])];
     let server = Server::new(Setup { keys, auth_required: true, ..setup(fixture()) }).unwrap();
     let origin = origin(&server, Some("ann-token"));
@@ -203,7 +203,7 @@ fn telling(how: &str) -> Result<Outcome, ToolError> {
 }
 
 #[tokio::test]
-async fn one_learns_no_secret_of_another_that_it_could_spell_out() {
+async fn nested_results_contain_no_secrets() {
     let ways = [
         "text",
         "raw",

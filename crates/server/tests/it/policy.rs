@@ -28,7 +28,7 @@ async fn tools(wire: &mut Wire) -> String {
 }
 
 #[tokio::test]
-async fn a_denied_tool_is_neither_shown_nor_run() {
+async fn a_denied_tool_is_neither_listed_nor_run() {
     let server = server(vec![rule("echo", Action::Deny)]);
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
     assert!(!tools(&mut wire).await.contains("\"echo\""));
@@ -48,7 +48,7 @@ async fn a_denied_suite_has_no_resources_either() {
 }
 
 #[tokio::test]
-async fn a_person_is_asked_before_each_call() {
+async fn approval_is_asked_before_each_call() {
     let server = server(vec![rule("echo", Action::Approve)]);
     let able = json!({"elicitation": {}});
     let mut wire = Wire::legacy_as(&server, "2025-06-18", able, None).await;
@@ -75,7 +75,7 @@ async fn a_person_is_asked_before_each_call() {
 }
 
 #[tokio::test]
-async fn a_person_is_asked_about_no_call_that_can_not_be_shown() {
+async fn no_approval_is_asked_for_a_call_that_cannot_be_shown() {
     let server = server(vec![rule("*", Action::Approve)]);
     let able = json!({"elicitation": {}});
     let mut wire = Wire::legacy_as(&server, "2025-11-25", able, None).await;
@@ -100,7 +100,7 @@ async fn a_client_that_can_not_ask_is_refused() {
 }
 
 #[tokio::test]
-async fn approval_of_one_call_is_none_of_another() {
+async fn approval_covers_one_call_only() {
     let server = server(vec![rule("echo", Action::Approve)]);
     let mut wire = Wire::open(&server);
     let able = || json!({"elicitation": {}});
@@ -120,7 +120,7 @@ async fn approval_of_one_call_is_none_of_another() {
 }
 
 #[tokio::test]
-async fn new_terms_hold_at_once_and_drop_no_call() {
+async fn new_settings_apply_at_once_and_drop_no_call() {
     let fixture = Fixture::new();
     let gate = Arc::clone(&fixture.gate);
     let keys = vec![key("ann", &["*"]), key("bob", &["*"])];
@@ -216,7 +216,7 @@ async fn a_rule_s_time_ends_a_call_and_a_task() {
 }
 
 #[tokio::test]
-async fn terms_that_can_not_work_change_nothing() {
+async fn invalid_settings_change_nothing() {
     let server = Server::new(setup(Fixture::new())).unwrap();
     let mut terms = setup(Fixture::new()).terms();
     terms.auth_required = true;

@@ -41,7 +41,7 @@ async fn names(wire: &mut Wire, method: &str, field: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_key_opens_its_scopes_and_nothing_else() {
+async fn a_key_grants_its_scopes_only() {
     let server = server();
     let cases = [
         ("suite", "other_tool", "echo", 0),
@@ -93,7 +93,7 @@ async fn a_key_opens_its_scopes_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn without_scopes_or_origin_nothing_opens() {
+async fn without_scopes_or_context_nothing_is_granted() {
     let server = server();
     for origin in [None, Some(origin(&server, Some("none-token")))] {
         let mut wire = Wire::legacy_as(&server, "2025-11-25", json!({}), origin).await;
@@ -122,7 +122,7 @@ fn summed(received: &[Value]) -> (bool, bool) {
 }
 
 #[tokio::test]
-async fn a_key_that_is_gone_hears_nothing_of_what_it_opened() {
+async fn a_removed_key_gets_no_more_notifications() {
     let fixture = Fixture::new();
     let keys = vec![key("ann", &["*"]), key("bob", &["*"])];
     let setup = Setup { keys, auth_required: true, ..setup(Arc::clone(&fixture)) };
@@ -198,7 +198,7 @@ fn with_token(until: Option<SystemTime>) -> Origin {
 }
 
 #[tokio::test]
-async fn a_renewed_token_is_heard_from_its_next_request_on() {
+async fn a_renewed_token_applies_from_its_next_request() {
     let fixture = Fixture::new();
     let setup = Setup { strangers: trusting(), auth_required: true, ..setup(Arc::clone(&fixture)) };
     let server = Server::new(setup).unwrap();
@@ -247,7 +247,7 @@ async fn reach(wire: &mut Wire, part: &Value, id: &Value) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn a_key_that_is_gone_or_a_token_that_has_ended_reaches_nothing_that_it_made() {
+async fn a_removed_key_or_expired_token_cannot_read_its_own_results() {
     let fixture = Fixture::new();
     let quick = acting("quick", json!({TASK_KEY: "always"}), |_, _| async { Ok(said("done")) });
     fixture.extra.lock().unwrap().push(quick);

@@ -41,7 +41,7 @@ fn server(screening: Screening) -> Arc<Server> {
 }
 
 #[tokio::test]
-async fn secrets_and_hidden_characters_stay_here() {
+async fn secrets_and_hidden_characters_are_removed() {
     let server = server(Screening::new(Some(vec![CONFIGURED.into()]), true));
     for tool in ["tells_secrets", "fails_with_secrets"] {
         let mut wire = Wire::legacy(&server, "2025-11-25").await;
@@ -163,7 +163,7 @@ fn without_ids(message: &Value, count: usize) -> Value {
 }
 
 #[tokio::test]
-async fn what_stands_beside_the_text_is_screened() {
+async fn structured_content_and_metadata_are_screened() {
     let server = beside();
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
     let reply = without_ids(&wire.call("tells_beside", json!({})).await, 8);
@@ -188,7 +188,7 @@ async fn what_stands_beside_the_text_is_screened() {
 }
 
 #[tokio::test]
-async fn pieces_that_go_before_the_rest_are_screened() {
+async fn streamed_pieces_are_screened() {
     let server = beside();
     let mut origin = origin(&server, None);
     origin.streams = true;
@@ -258,7 +258,7 @@ fn asking(method: &'static str, params: &Value, at_once: bool) -> Arc<Server> {
 }
 
 #[tokio::test]
-async fn what_a_client_is_asked_is_screened() {
+async fn questions_to_a_client_are_screened() {
     let able = || json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}});
     for (method, raw, clean) in questions() {
         let server = asking(method, &raw, true);
@@ -325,7 +325,7 @@ async fn an_error_that_sends_people_to_pages_has_whole_addresses() {
 }
 
 #[tokio::test]
-async fn what_lists_tell_is_screened() {
+async fn lists_are_screened() {
     let fixture = Fixture::new();
     *fixture.told.lock().unwrap() = Some(format!("Deploy key {} \u{202e}evil", token()));
     let server = Server::new(Setup { screening: all(), ..setup(fixture) }).unwrap();
@@ -348,7 +348,7 @@ async fn what_lists_tell_is_screened() {
 }
 
 #[tokio::test]
-async fn what_a_server_says_by_itself_is_screened() {
+async fn messages_outside_of_calls_are_screened() {
     let fixture = Fixture::new();
     let server = Server::new(Setup { screening: all(), ..setup(Arc::clone(&fixture)) }).unwrap();
     let mut wire = Wire::legacy(&server, "2025-11-25").await;
@@ -364,7 +364,7 @@ async fn what_a_server_says_by_itself_is_screened() {
 }
 
 #[tokio::test]
-async fn what_a_client_hears_meanwhile_is_screened() {
+async fn notifications_during_a_call_are_screened() {
     let fixture = Fixture::new();
     let tool = acting("logs_secrets", json!({}), |_, context| async move {
         let secret_text = format!("{} \u{202e}", token());
@@ -396,7 +396,7 @@ async fn what_a_client_hears_meanwhile_is_screened() {
 }
 
 #[tokio::test]
-async fn a_person_sees_the_whole_of_what_is_approved() {
+async fn an_approval_shows_the_unredacted_call() {
     let rule = Rule::for_everybody("asks", vec!["echo".into()], Action::Approve);
     let policy = Policy { rules: vec![rule] };
     let server = Server::new(Setup { screening: all(), policy, ..setup(fixture()) }).unwrap();

@@ -192,7 +192,7 @@ async fn a_completion_that_waits_for_another_server_takes_no_thread() {
 }
 
 #[tokio::test]
-async fn a_client_has_one_key_in_all_its_sessions() {
+async fn a_clients_key_is_the_same_in_all_its_sessions() {
     let whose = acting("whose", json!({}), |_, context| async move {
         Ok(said(format!("{}/{}", context.client(), context.client_key())))
     });
@@ -281,7 +281,7 @@ async fn one_client_leaves_index_work_for_another() {
 }
 
 #[tokio::test]
-async fn the_client_on_pipes_has_the_rate_that_is_set_for_it() {
+async fn the_client_on_pipes_has_its_own_rate() {
     let rate = |requests| Some(Rate::per_minute(NonZeroU32::new(requests).unwrap()));
     for (stdio_rate, want) in [(None, 500), (rate(7), 7)] {
         let limits = Limits { rate: rate(100), stdio_rate, ..Limits::default() };

@@ -144,7 +144,7 @@ async fn a_task_asks_through_itself() {
 }
 
 #[tokio::test]
-async fn tasks_are_for_clients_that_follow_them() {
+async fn tasks_need_the_clients_support() {
     let fixture = fixture();
     fixture.gate.let_through(8);
     let server = Server::new(setup(fixture)).unwrap();
@@ -244,7 +244,7 @@ async fn tasks_leave_the_lane_to_other_calls() {
 }
 
 #[tokio::test]
-async fn tasks_have_a_bound_and_calls_beyond_it_stay_in_the_lane() {
+async fn tasks_are_limited_and_further_calls_keep_their_permit() {
     let fixture = fixture();
     let gate = Arc::clone(&fixture.gate);
     let limits = Limits { calls_in_flight: 1, ..Limits::default() };
@@ -328,7 +328,7 @@ async fn an_unanswered_question_is_withdrawn() {
 }
 
 #[tokio::test]
-async fn a_question_that_its_tool_gives_up_is_taken_back() {
+async fn an_abandoned_question_of_a_task_is_withdrawn() {
     let fixture = fixture();
     let gate = Arc::clone(&fixture.gate);
     let server = Server::new(setup(fixture)).unwrap();
@@ -343,7 +343,7 @@ async fn a_question_that_its_tool_gives_up_is_taken_back() {
 }
 
 #[tokio::test]
-async fn a_tool_with_a_time_of_its_own_has_it_in_a_task() {
+async fn a_tools_own_timeout_applies_to_tasks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
     let fixture = fixture();
@@ -388,7 +388,7 @@ async fn a_task_that_asks_on_and_on_ends_by_itself() {
 }
 
 #[test]
-fn a_task_that_is_dropped_leaves_its_line() {
+fn a_dropped_task_writes_its_audit_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -111,7 +111,7 @@ async fn log_lines_follow_the_request_s_level_in_the_newest_revision() {
 }
 
 #[tokio::test]
-async fn what_another_server_tells_is_passed_on_as_it_came() {
+async fn messages_of_another_server_are_forwarded_unchanged() {
     let server = Server::new(setup(Fixture::new())).unwrap();
     let mut wire = Wire::legacy(&server, "2025-06-18").await;
     wire.ask("logging/setLevel", json!({"level": "debug"})).await;

@@ -137,7 +137,7 @@ fn nothing_is_kept_while_it_is_off() {
 }
 
 #[test]
-fn what_was_learnt_while_it_was_off_is_known_when_it_is_on() {
+fn peer_names_learned_while_off_are_known_when_on() {
     let traffic = Traffic::new(str::to_owned);
     let tap = client(&traffic);
     tap.named("cursor");
@@ -172,7 +172,7 @@ fn a_connection_opens_once_and_closes_with_its_last_tap() {
 }
 
 #[test]
-fn a_peer_s_name_and_revision_are_learnt_from_what_is_said() {
+fn a_peers_name_and_revision_are_read_from_its_messages() {
     let traffic = on();
     let tap = client(&traffic);
     let said = |entry: u64| {
@@ -201,7 +201,7 @@ fn a_peer_s_name_and_revision_are_learnt_from_what_is_said() {
 }
 
 #[test]
-fn secrets_are_out_of_every_text_before_it_is_kept() {
+fn every_text_is_redacted_before_it_is_kept() {
     let traffic = on();
     let tap = client(&traffic);
     came(

@@ -143,7 +143,7 @@ fn a_call_is_whole_from_any_of_its_entries() {
 }
 
 #[test]
-fn requests_of_a_closed_connection_wait_no_more() {
+fn requests_of_a_closed_connection_are_forgotten() {
     let traffic = on();
     let tap = server(&traffic);
     went(&tap, r#"{"id":1,"method":"ping"}"#);

@@ -70,7 +70,7 @@ async fn a_preflight_names_what_is_allowed() {
 }
 
 #[tokio::test]
-async fn every_route_but_health_wants_a_token() {
+async fn every_route_but_health_requires_a_token() {
     let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
     for route in [
         "POST /mcp",
@@ -98,7 +98,7 @@ async fn every_route_but_health_wants_a_token() {
 }
 
 #[tokio::test]
-async fn a_session_serves_its_own_principal_alone_until_it_is_closed() {
+async fn a_session_serves_only_its_principal_until_it_is_closed() {
     let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
     let first = ("Authorization", "Bearer t");
     let (status, id) = open_session(&site, "2025-06-18", &[first]).await;
@@ -115,7 +115,7 @@ async fn a_session_serves_its_own_principal_alone_until_it_is_closed() {
 }
 
 #[tokio::test]
-async fn sessions_have_seats() {
+async fn sessions_are_limited() {
     let site = Site::open(TestDoor { seats: 1, ..TestDoor::default() }).await;
     let (_, id) = open_session(&site, "2025-11-25", &[]).await;
     assert_eq!(open_session(&site, "2025-11-25", &[]).await.0, 503);
@@ -157,7 +157,7 @@ async fn an_idle_session_ends_and_one_with_a_stream_does_not() {
 }
 
 #[tokio::test]
-async fn when_seats_are_short_the_longest_unused_session_makes_room() {
+async fn the_longest_idle_session_makes_room() {
     // A thirtieth of it is half a second.
     let site = forgetful(2, Duration::from_secs(15)).await;
     let (_, first) = open_session(&site, "2025-11-25", &[]).await;
@@ -172,7 +172,7 @@ async fn when_seats_are_short_the_longest_unused_session_makes_room() {
 }
 
 #[tokio::test]
-async fn the_listener_s_own_counts_are_among_the_metrics() {
+async fn the_listeners_counters_are_in_the_metrics() {
     let site = forgetful(usize::MAX, Duration::from_millis(20)).await;
     open_session(&site, "2025-11-25", &[]).await;
     while site.tally.sessions_ended() == 0 {
@@ -300,7 +300,7 @@ async fn a_resumed_stream_gets_its_answer_while_the_server_closes() {
 }
 
 #[tokio::test]
-async fn the_header_of_a_socket_opens_no_other_route() {
+async fn the_token_header_of_websockets_works_on_no_other_route() {
     let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
     let call = request(1, "tools/call", &json!({"name": "echo"})).to_string();
     let upgrade = [("Upgrade", "websocket"), ("Content-Type", "application/json")];
@@ -420,7 +420,7 @@ async fn an_answer_is_kept_for_a_client_that_lost_its_connection() {
 }
 
 #[tokio::test]
-async fn versions_that_do_not_exist_are_named() {
+async fn unknown_versions_are_reported() {
     let site = Site::open(TestDoor::default()).await;
     let (status, _, body) = site.post(&[("MCP-Protocol-Version", "1999-01-01")], &ping()).await;
     assert_eq!(status, 400);

@@ -243,7 +243,7 @@ async fn a_flood_from_one_address_leaves_room_for_others() {
 }
 
 #[tokio::test]
-async fn a_full_house_says_so_and_empties_itself() {
+async fn a_full_listener_says_so_and_recovers() {
     let site = Site::bounded(Bounds { connections: 20, head: SHORT, ..wide() }).await;
     let mut held = Vec::new();
     for _ in 0..20 {
@@ -259,7 +259,7 @@ async fn a_full_house_says_so_and_empties_itself() {
 }
 
 #[tokio::test]
-async fn a_socket_keeps_its_place() {
+async fn a_socket_keeps_its_slot() {
     let site = Site::bounded(Bounds { connections: 1, ..wide() }).await;
     let mut socket = connect(&site).await;
     socket.write_all(format!("GET /ws HTTP/1.1\r\n{UPGRADE}\r\n").as_bytes()).await.unwrap();
@@ -301,7 +301,7 @@ fn long_call(id: i64) -> Value {
 }
 
 #[tokio::test]
-async fn slow_readers_of_answers_are_let_go() {
+async fn slow_readers_of_answers_are_disconnected() {
     let site = Site::bounded(Bounds { write: SHORT, ..wide() }).await;
     let mut socket = narrow(&site).await;
     let body = long_call(1).to_string();
@@ -314,7 +314,7 @@ async fn slow_readers_of_answers_are_let_go() {
 }
 
 #[tokio::test]
-async fn slow_readers_of_streams_are_let_go() {
+async fn slow_readers_of_streams_are_disconnected() {
     let site = Site::bounded(Bounds { write: SHORT, ..wide() }).await;
     let mut stream = narrow(&site).await;
     stream.write_all(site.raw("GET /sse", &[], "").as_bytes()).await.unwrap();
@@ -343,7 +343,7 @@ async fn upgraded(site: &Site, stream: TcpStream) -> Socket {
 }
 
 #[tokio::test]
-async fn slow_readers_of_sockets_are_let_go() {
+async fn slow_readers_of_sockets_are_disconnected() {
     let site = Site::bounded(Bounds { write: SHORT, ..wide() }).await;
     let mut socket = upgraded(&site, narrow(&site).await).await;
     let opening = request(0, "initialize", &json!({})).to_string();

@@ -43,7 +43,7 @@ fn call(name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_document_is_there_without_a_token() {
+async fn the_metadata_needs_no_token() {
     let site = open(LOCKED).await;
     let page = ("Origin", "https://app.example");
     for path in ["", "/mcp", "/base/mcp"] {
@@ -89,7 +89,7 @@ async fn the_metadata_changes_while_the_server_runs() {
 }
 
 #[tokio::test]
-async fn a_refusal_says_where_tokens_come_from() {
+async fn a_rejection_names_the_authorization_server() {
     let site = open(LOCKED).await;
     let why = |words: &str| format!(", error=\"invalid_token\", error_description=\"{words}\"");
     for (auth, why) in [
@@ -141,7 +141,7 @@ async fn a_token_in_an_address_is_refused() {
 }
 
 #[tokio::test]
-async fn the_door_learns_about_a_token_once() {
+async fn an_unknown_token_is_looked_up_once() {
     let site = open(LOCKED).await;
     for _ in 0..2 {
         let (status, _, body) = site.post(&[SIGNED], &call("echo")).await;
@@ -152,13 +152,13 @@ async fn the_door_learns_about_a_token_once() {
 }
 
 #[tokio::test]
-async fn what_can_t_be_learnt_is_counted_first() {
+async fn failed_token_lookups_are_counted_first() {
     let site = open(TestDoor { requests: 0, ..LOCKED }).await;
     assert_eq!(site.post(&[SIGNED], &call("echo")).await.0, 429);
 }
 
 #[tokio::test]
-async fn a_socket_s_token_is_learnt_about_too() {
+async fn a_sockets_unknown_token_is_looked_up_too() {
     for (token, is_known) in [("signed-token", true), ("wrong", false)] {
         let site = open(LOCKED).await;
         let stream = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
@@ -193,7 +193,7 @@ fn check_lack(reply: &(u16, String, String)) {
 }
 
 #[tokio::test]
-async fn a_token_that_lacks_a_scope_hears_which() {
+async fn a_missing_scope_is_named() {
     let site = open(LOCKED).await;
     let batch = json!([request(2, "ping", &json!({})), call("forbidden")]);
     for message in [call("forbidden"), batch] {
@@ -209,7 +209,7 @@ async fn a_token_that_lacks_a_scope_hears_which() {
 }
 
 #[tokio::test]
-async fn a_token_that_lacks_a_scope_hears_which_in_a_session() {
+async fn a_missing_scope_is_named_in_a_session() {
     let site = open(LOCKED).await;
     let opening = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let (_, head, _) = site.post(&[SIGNED, BOTH], &request(0, "initialize", &opening)).await;
@@ -220,7 +220,7 @@ async fn a_token_that_lacks_a_scope_hears_which_in_a_session() {
 }
 
 #[tokio::test]
-async fn a_token_that_lacks_a_scope_hears_which_on_the_older_pair() {
+async fn a_missing_scope_is_named_on_the_older_pair() {
     let site = open(LOCKED).await;
     let mut stream = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
     stream.write_all(site.raw("GET /sse", &[SIGNED], "").as_bytes()).await.unwrap();

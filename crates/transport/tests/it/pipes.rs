@@ -24,7 +24,7 @@ fn code(answer: &Value) -> i64 {
 }
 
 #[tokio::test]
-async fn malformed_and_over_long_frames_are_answered_and_the_link_lives() {
+async fn malformed_and_oversized_frames_are_answered_and_the_connection_lives() {
     let mut pipes = open();
     pipes.initialize("2025-11-25").await;
     pipes.send("{broken").await;
@@ -68,7 +68,7 @@ async fn a_batch_is_answered_as_one_array_where_the_revision_has_them() {
 }
 
 #[tokio::test]
-async fn a_cancelled_member_does_not_hold_its_batch() {
+async fn a_cancelled_member_does_not_delay_its_batch() {
     let mut pipes = open();
     pipes.initialize("2025-03-26").await;
     pipes.send(&json!([call(1, "wait"), request(2, "ping", &json!({}))]).to_string()).await;
@@ -170,7 +170,7 @@ async fn plain_answers_come_in_pieces_when_asked() {
 }
 
 #[tokio::test]
-async fn closing_answers_what_is_open_and_hears_nothing_more() {
+async fn closing_answers_open_requests_and_reads_no_more() {
     let mut pipes = open();
     pipes.initialize("2025-11-25").await;
     let closing = pipes.closing.clone();

@@ -158,7 +158,7 @@ async fn sockets_speak_at_both_paths_and_survive_bad_frames() {
 }
 
 #[tokio::test]
-async fn a_socket_without_a_token_hears_initialize_alone() {
+async fn a_socket_without_a_token_accepts_only_initialize() {
     let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
     let mut socket = connect(&site, "/ws", None).await;
     assert!(
@@ -196,7 +196,7 @@ fn stop_clock() -> std::sync::mpsc::Sender<()> {
 }
 
 #[tokio::test]
-async fn a_socket_takes_its_seat_when_it_shows_its_token() {
+async fn a_socket_takes_its_slot_with_its_token() {
     let _still = stop_clock();
     let site = Site::open(TestDoor { token: Some("t"), seats: 1, ..TestDoor::default() }).await;
     let mut first = connect(&site, "/ws", None).await;
@@ -214,7 +214,7 @@ async fn a_socket_takes_its_seat_when_it_shows_its_token() {
 }
 
 #[tokio::test]
-async fn sockets_without_a_token_have_places_of_their_own() {
+async fn sockets_without_a_token_have_their_own_slots() {
     let _still = stop_clock();
     let site = Site::open(TestDoor { token: Some("t"), ..TestDoor::default() }).await;
     let mut locked = Vec::new();

@@ -63,7 +63,7 @@ async fn a_call_is_answered_if_its_headers_agree_with_it() {
 }
 
 #[tokio::test]
-async fn what_a_call_must_bring_is_missed() {
+async fn missing_call_headers_are_reported() {
     let site = Site::open(TestDoor::default()).await;
     let mut bare = call("echo", &json!({}));
     let meta = bare["params"]["_meta"].as_object_mut().unwrap();
@@ -94,7 +94,7 @@ async fn an_error_about_the_request_itself_has_a_status() {
 }
 
 #[tokio::test]
-async fn a_call_is_given_up_with_its_connection() {
+async fn a_call_is_cancelled_with_its_connection() {
     let site = Site::open(TestDoor::default()).await;
     let socket = ask(&site, "wait").await;
     until_waiting(&site, 1).await;

@@ -163,7 +163,7 @@ async fn site(tls: Arc<Tls>, door: TestDoor) -> Site {
 }
 
 #[tokio::test]
-async fn requests_are_answered_over_tls_alone() {
+async fn requests_are_answered_over_tls_only() {
     let keys = Keys::new();
     let site = site(keys.tls(None, false), TestDoor::default()).await;
     let heard = ask(&site, keys.client(None), "GET /healthz").await.unwrap();
@@ -286,7 +286,7 @@ fn check(files: TlsFiles, want: &str) {
 }
 
 #[test]
-fn files_that_can_t_be_used_are_named() {
+fn unusable_files_are_named() {
     let keys = Keys::new();
     let good = keys.files(None, false);
     let missing = keys.folder.path().join("none.pem");
@@ -309,7 +309,7 @@ fn files_that_can_t_be_used_are_named() {
 }
 
 #[test]
-fn a_certificate_that_is_out_of_date_is_a_warning() {
+fn an_expired_certificate_is_a_warning() {
     let keys = Keys::new();
     assert!(keys.tls(None, false).warnings().is_empty());
     for (from, until, want) in [(2001, 2002, "expired on"), (2900, 2901, "is not valid before")] {
