@@ -1,6 +1,6 @@
-//! Makes operations on files fail, for tests.
+//! Injects failures into file operations, for tests.
 //!
-//! The operations of the whole process count, so a test that uses this runs in a process of its own.
+//! It affects the whole process, so a test that uses this needs its own process.
 
 use crate::operation::{OPERATION_POINT, Operation};
 use fail::FailScenario;
@@ -24,12 +24,12 @@ impl std::fmt::Debug for Faults {
 }
 
 impl Faults {
-    /// Waits until no other thread of this process decides it.
+    /// Waits until no other thread of this process uses it.
     pub fn begin() -> Self {
         Self { _scenario: FailScenario::setup() }
     }
 
-    /// The operations of a run by their kind; kinds that it does not use are left out.
+    /// Counts the operations of a run by kind; unused kinds are left out.
     pub fn count(&self, run: impl FnOnce()) -> BTreeMap<Operation, usize> {
         let counts: Vec<_> = Operation::ALL.into_iter().map(|kind| (kind, watch(kind))).collect();
         run();
@@ -44,7 +44,7 @@ impl Faults {
     ///
     /// # Panics
     ///
-    /// Where the fail points are not compiled in.
+    /// If the fail points are not compiled in.
     pub fn fail_nth<T>(&self, n: usize, run: impl FnOnce() -> T) -> T {
         let actions = format!("{n}*off->1*return->off");
         let configured = fail::cfg(OPERATION_POINT, &actions);

@@ -1,4 +1,4 @@
-//! A file of docent's own that is open, and what is known of one.
+//! Open files of docent, and their metadata.
 
 use crate::operation::Operation;
 use rustix::fs::{FileType, Stat};
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Which file it is, whatever its name is.
+/// Identifies a file, whatever its name is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     device: u64,
@@ -17,18 +17,18 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The identity of the file that has these metadata.
+    /// Returns the identity of the file with this metadata.
     pub fn of(metadata: &Metadata) -> Self {
         Self { device: metadata.dev(), inode: metadata.ino() }
     }
 }
 
-/// What has a name in a folder. A link is described itself, not what it leads to.
+/// Status of an entry of a folder. Links are not followed.
 #[derive(Debug, Clone, Copy)]
 pub struct FileStatus {
-    /// Which file it is.
+    /// Identity of the file.
     pub identity: Identity,
-    /// Its bytes.
+    /// Its length in bytes.
     pub length: i64,
     /// When it was last written: seconds since 1970, and nanoseconds.
     pub modified: (i64, i64),
@@ -64,7 +64,7 @@ impl FileStatus {
         self.kind == FileType::Symlink
     }
 
-    /// Whether it is a pipe or a socket, which an attempt to open may wait for.
+    /// Whether it is a pipe or a socket, which may block when opened.
     pub fn is_channel(&self) -> bool {
         matches!(self.kind, FileType::Fifo | FileType::Socket)
     }
@@ -81,24 +81,24 @@ impl DataFile {
         Self { file }
     }
 
-    /// The file itself, for a writer that needs no more of this type.
+    /// Returns the file itself, for a writer that does not need this type.
     pub fn into_file(self) -> File {
         self.file
     }
 
-    /// The file itself, to read from it.
+    /// Returns the file itself, to read from it.
     pub const fn as_file(&self) -> &File {
         &self.file
     }
 
-    /// A path that leads to this open file, even after its name was given to another. For libraries that only take a
-    /// path; it is valid for as long as the file is open.
+    /// Returns a path to this open file, valid even after its name was given to another file. For libraries that only
+    /// accept a path; it is valid for as long as the file is open.
     pub fn path_by_handle(&self) -> PathBuf {
         let folder = if cfg!(target_os = "linux") { "/proc/self/fd" } else { "/dev/fd" };
         Path::new(folder).join(self.file.as_raw_fd().to_string())
     }
 
-    /// What is known of it.
+    /// Reads its metadata.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.file.metadata()
     }
@@ -121,13 +121,13 @@ impl DataFile {
         self.file.set_len(length)
     }
 
-    /// Waits for its lock.
+    /// Locks it, waiting if necessary.
     pub fn lock(&self) -> io::Result<()> {
         Operation::Lock.check()?;
         self.file.lock()
     }
 
-    /// Takes its lock, unless another process has it.
+    /// Locks it, unless another process has the lock.
     pub fn try_lock(&self) -> Result<(), TryLockError> {
         Operation::Lock.check().map_err(TryLockError::Error)?;
         self.file.try_lock()
@@ -142,7 +142,7 @@ impl DataFile {
 impl Write for DataFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Err(error) = Operation::Write.check() {
-            // A disk that runs full takes a part.
+            // A full disk accepts a part.
             let (part, _) = bytes.split_at(bytes.len() / 2);
             self.file.write_all(part)?;
             return Err(error);

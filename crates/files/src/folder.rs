@@ -1,4 +1,4 @@
-//! A folder whose path is never followed through a link.
+//! A folder whose path is never followed through a symbolic link.
 
 use crate::{
     file::{DataFile, FileStatus},
@@ -22,7 +22,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// Attempts to find a name for a file that takes the place of another.
+/// Attempts to find a free name for a temporary file.
 const MAX_NAME_ATTEMPTS: u32 = 100;
 
 /// Who may read what is created. Nothing is ever writable by others.
@@ -55,9 +55,9 @@ impl Access {
 /// Whether a write is finished only once it is on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// A power cut may lose it.
+    /// A power failure may lose it.
     Cached,
-    /// A power cut loses it no more.
+    /// It survives a power failure.
     Synced,
 }
 
@@ -90,7 +90,7 @@ impl From<PathBuf> for Folder {
 }
 
 impl Folder {
-    /// Follows the links in the part of a path that exists, once. Use it for what the user has chosen: a root, the home.
+    /// Resolves the links in the existing part of a path, once. Use it for paths that the user chose: a root, the home.
     pub fn resolve(path: &Path) -> Self {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| {
             // An empty path is the working directory.
@@ -104,18 +104,18 @@ impl Folder {
         Self { path: absolute }
     }
 
-    /// A path as it is written: no link in any part of it is ever followed.
+    /// Uses a path as written: no link in any part of it is ever followed.
     pub fn exact(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// A folder in this one.
+    /// Returns a folder in this one.
     #[must_use]
     pub fn join(&self, name: impl AsRef<Path>) -> Self {
         Self { path: self.path.join(name) }
     }
 
-    /// The folder and the name of a file below this one. A path that leads elsewhere is an error.
+    /// Splits a path below this folder into folder and file name. A path that leads elsewhere is an error.
     pub fn locate<'a>(&self, below: &'a Path) -> io::Result<(Self, &'a Path)> {
         let is_below = below.components().all(|part| matches!(part, Component::Normal(_)));
         match (below.parent(), below.file_name()) {
@@ -124,12 +124,12 @@ impl Folder {
         }
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Creates the folder, and those that it is in, where they don't exist.
+    /// Creates the folder and its parents if they don't exist.
     pub fn make(&self, access: Access) -> io::Result<()> {
         Operation::MakeFolder.check()?;
         match self.handle() {
@@ -148,7 +148,7 @@ impl Folder {
         }
     }
 
-    /// What has a name here, if anything has.
+    /// Returns the status of an entry, if it exists.
     pub fn status(&self, name: impl AsRef<Path>) -> io::Result<Option<FileStatus>> {
         let (folder, name) = (self.handle()?, plain(name.as_ref())?);
         match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -158,12 +158,12 @@ impl Folder {
         }
     }
 
-    /// The names of what is in it.
+    /// Lists the names of its entries.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         tree::names(self.listing()?.as_fd())
     }
 
-    /// Opens a regular file to read it.
+    /// Opens a regular file for reading.
     pub fn read(&self, name: impl AsRef<Path>) -> io::Result<DataFile> {
         Operation::Open.check()?;
         let file = self.open(name.as_ref(), OFlags::RDONLY, Access::Private)?;
@@ -173,21 +173,21 @@ impl Folder {
         Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a regular file"))
     }
 
-    /// The bytes of a regular file.
+    /// Reads a regular file.
     pub fn read_bytes(&self, name: impl AsRef<Path>) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.read(name)?.read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 
-    /// Opens a file to read it and to write at its end, and creates it where there is none.
+    /// Opens a file for reading and appending; creates it if it does not exist.
     pub fn append(&self, name: impl AsRef<Path>, access: Access) -> io::Result<DataFile> {
         Operation::Create.check()?;
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
         self.open(name.as_ref(), flags, access).map(DataFile::new)
     }
 
-    /// Opens a file to lock it, and creates it where there is none. What has its name and is not a file is removed.
+    /// Opens a file for locking; creates it if it does not exist. An entry of that name that is not a file is removed.
     pub fn lock_file(&self, name: impl AsRef<Path>) -> io::Result<DataFile> {
         Operation::Create.check()?;
         let name = name.as_ref();
@@ -199,14 +199,14 @@ impl Folder {
         self.open(name, flags, Access::Private).map(DataFile::new)
     }
 
-    /// Creates a file; an error of the kind `AlreadyExists` where anything has its name.
+    /// Creates a file; fails with `AlreadyExists` if an entry has that name.
     pub fn create(&self, name: impl AsRef<Path>, access: Access) -> io::Result<DataFile> {
         Operation::Create.check()?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         self.open(name.as_ref(), flags, access).map(DataFile::new)
     }
 
-    /// Creates a file in the place of whatever has its name. What a link there leads to stays as it is.
+    /// Creates a file, replacing any entry of that name. The target of a replaced link is not changed.
     pub fn create_over(&self, name: impl AsRef<Path>, access: Access) -> io::Result<DataFile> {
         let name = name.as_ref();
         match self.remove(name) {
@@ -215,8 +215,8 @@ impl Folder {
         }
     }
 
-    /// Puts bytes in the place of a file at once, so that no reader sees a part of them. With [`Access::Kept`] a link of
-    /// this name is an error; otherwise it is replaced and reported, and what it leads to stays as it is.
+    /// Replaces a file atomically, so that no reader sees partial contents. With [`Access::Kept`] a link of this name
+    /// is an error; otherwise it is replaced and reported, and its target is not changed.
     pub fn replace(
         &self,
         name: impl AsRef<Path>,
@@ -238,13 +238,13 @@ impl Folder {
         let written = fill(&mut file, old.as_ref(), bytes, durability);
         let replaced = written.and_then(|()| self.rename(&new, name));
         if replaced.is_err() {
-            // The error counts; a file that stays is only in the way.
+            // The first error counts; a leftover file is harmless.
             self.remove(&new).unwrap_or_default();
         }
         replaced
     }
 
-    /// Creates a file whose name nothing else has.
+    /// Creates a file with a unique name.
     pub fn create_temporary(&self, access: Access) -> io::Result<(PathBuf, DataFile)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         for _ in 0..MAX_NAME_ATTEMPTS {
@@ -261,7 +261,7 @@ impl Folder {
         ))
     }
 
-    /// Gives a file another name, in the place of what has that name.
+    /// Renames a file, replacing an existing one.
     pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         Operation::Rename.check()?;
         let folder = self.handle()?;
@@ -269,7 +269,7 @@ impl Folder {
         Ok(rustix::fs::renameat(&folder, from, &folder, to)?)
     }
 
-    /// Gives a file another name; an error of the kind `AlreadyExists` where that is taken.
+    /// Renames a file; fails with `AlreadyExists` if the name is taken.
     pub fn rename_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         let (from, to) = (from.as_ref(), to.as_ref());
         #[cfg(target_os = "linux")]
@@ -278,7 +278,7 @@ impl Folder {
             Operation::Rename.check()?;
             let (folder, flags) = (self.handle()?, RenameFlags::NOREPLACE);
             match renameat_with(&folder, plain(from)?, &folder, plain(to)?, flags) {
-                // Not every file system can do that.
+                // Not every file system supports that.
                 Err(Errno::INVAL | Errno::NOSYS) => {}
                 renamed => return Ok(renamed?),
             }
@@ -287,7 +287,7 @@ impl Folder {
         self.remove(from)
     }
 
-    /// Gives a file a second name, unless that is taken.
+    /// Creates a hard link, unless the name is taken.
     pub fn link(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         Operation::Link.check()?;
         let folder = self.handle()?;
@@ -307,19 +307,19 @@ impl Folder {
         Ok(rustix::fs::unlinkat(self.handle()?, plain(name.as_ref())?, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes a folder with everything in it, or a file, or a link itself.
+    /// Removes a folder with its contents, or a file, or a link itself.
     pub fn remove_all(&self, name: impl AsRef<Path>) -> io::Result<()> {
         Operation::Remove.check()?;
         tree::remove(self.handle()?.as_fd(), plain(name.as_ref())?.as_os_str())
     }
 
-    /// Waits until the names in it are on the disk. Where folders can't be synced, there is nothing to wait for.
+    /// Waits until its entries are on the disk. Does nothing where folders can't be synced.
     pub fn sync(&self) -> io::Result<()> {
         Operation::Sync.check()?;
         File::from(self.listing()?).sync_all().or(Ok(()))
     }
 
-    /// The folder, opened so that names in it can be used.
+    /// Opens the folder for operations on its entries.
     fn handle(&self) -> io::Result<OwnedFd> {
         #[cfg(target_os = "linux")]
         let flags = OFlags::PATH;
@@ -328,7 +328,7 @@ impl Folder {
         self.open_folder(flags)
     }
 
-    /// The folder, opened so that it can be listed.
+    /// Opens the folder for listing.
     fn listing(&self) -> io::Result<OwnedFd> {
         self.open_folder(OFlags::RDONLY)
     }
@@ -339,13 +339,13 @@ impl Folder {
     }
 
     fn open(&self, name: &Path, flags: OFlags, access: Access) -> io::Result<File> {
-        // What is not a regular file must not be waited for.
+        // Opening anything but a regular file must not block.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = rustix::fs::openat(self.handle()?, plain(name)?, flags, access.file_mode());
         let file = opened.map_err(|errno| explain(errno, &self.path.join(name)))?;
         let file = File::from(file);
         if !file.metadata()?.is_file() {
-            // From here on it behaves as a file does.
+            // From here on, reads and writes may block as usual.
             let flags = rustix::fs::fcntl_getfl(&file)?;
             rustix::fs::fcntl_setfl(&file, flags.difference(OFlags::NONBLOCK))?;
         }
@@ -356,12 +356,12 @@ impl Folder {
         let path = self.path.join(name);
         tracing::warn!(
             path = %path.display(),
-            "a file of docent's was replaced by a link or by something that is not a file: it is removed, and what it leads to is not touched"
+            "one of docent's files was replaced with a link or something that is not a file; it is removed, and a link's target is not changed"
         );
     }
 }
 
-/// A name in a folder, and not a path to elsewhere.
+/// Checks that a name is a single path component.
 fn plain(name: &Path) -> io::Result<&Path> {
     let mut parts = name.components();
     if let (Some(Component::Normal(only)), None) = (parts.next(), parts.next())
@@ -377,7 +377,7 @@ fn not_inside(name: &Path) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason)
 }
 
-/// Writes a new file, with the rights of the one that it replaces where that is given.
+/// Writes a new file, with the permissions of the one that it replaces, if given.
 fn fill(
     file: &mut DataFile,
     old: Option<&DataFile>,
@@ -391,7 +391,7 @@ fn fill(
     if durability == Durability::Synced { file.sync_all() } else { Ok(()) }
 }
 
-/// Gives a file the mode of another one, and its owner and group as far as this user may.
+/// Copies the mode of another file, and its owner and group as far as permitted.
 fn keep_rights(file: &File, old: &File) -> io::Result<()> {
     let (new, old) = (file.metadata()?, old.metadata()?);
     let owner = (new.uid() != old.uid()).then(|| Uid::from_raw(old.uid()));
@@ -401,7 +401,7 @@ fn keep_rights(file: &File, old: &File) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(old.permissions().mode()))
 }
 
-/// An ordinary user can't give a file away: whoever replaces a file of another user's owns the new one.
+/// Ignores permission errors: an ordinary user can't change the owner, so replacing another user's file changes it.
 fn allowed(changed: rustix::io::Result<()>) -> io::Result<()> {
     match changed {
         Err(Errno::PERM) | Ok(()) => Ok(()),
@@ -409,13 +409,13 @@ fn allowed(changed: rustix::io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Opens a folder by a path in which nothing is a link.
+/// Opens a folder by a path without links.
 fn open_without_links(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{ResolveFlags, openat2};
         match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-            // An old kernel, or a container that does not allow the call.
+            // An old kernel, or a container that forbids the call.
             Err(Errno::NOSYS | Errno::PERM) => {}
             opened => return opened,
         }
@@ -423,7 +423,7 @@ fn open_without_links(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd>
     open_step_by_step(path, flags)
 }
 
-/// The same for systems that can only be asked for one part of a path at a time.
+/// The same for systems without `openat2`, one component at a time.
 fn open_step_by_step(path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let start = if path.is_absolute() { "/" } else { "." };
     let mut at = rustix::fs::openat(CWD, start, flags, Mode::empty())?;

@@ -1,11 +1,12 @@
 //! Writes docent's own files: state, audit log and configuration.
 //!
-//! A repository, or a server that docent runs, may replace a file or a folder by a symbolic link between two writes. A
-//! [`Folder`] is therefore a path that is resolved once: every operation opens it again, and fails with a [`LinkError`]
-//! where any part of it has become a link. What is created has the mode of its [`Access`], whatever the umask is.
+//! A repository, or a server that docent runs, may replace a file or a folder with a symbolic link between two writes.
+//! A [`Folder`] is therefore a path that is resolved once: every operation opens it again, and fails with a
+//! [`LinkError`] if any part of it has become a link. New files have the mode of their [`Access`], whatever the umask
+//! is.
 //!
-//! This crate does not know what the files hold. Files that a person names for output, and files that are only read,
-//! are not its business.
+//! This crate does not know the contents of the files. It is not for output files that a user names, nor for files that
+//! are only read.
 //!
 //! ```
 //! use docent_files::{Access, Durability, Folder};

@@ -1,4 +1,4 @@
-//! The error for a symbolic link where none is followed.
+//! The error for symbolic links, which are not followed.
 
 use rustix::io::Errno;
 use std::{
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A path can't be used because a part of it is a symbolic link.
+/// A path is unusable because a part of it is a symbolic link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkError {
     /// The link.
@@ -19,7 +19,7 @@ impl fmt::Display for LinkError {
         let path = self.path.display();
         write!(
             f,
-            "{path} is a symbolic link, and docent does not write through links: replace it with what it leads to, or remove it"
+            "{path} is a symbolic link, and docent does not write through links; replace it with its target, or remove it"
         )
     }
 }
@@ -37,9 +37,9 @@ pub fn is_link_error(error: &io::Error) -> bool {
     matches!(error.get_ref(), Some(inner) if inner.is::<LinkError>())
 }
 
-/// The error of the system, or the link that caused it.
+/// Converts a system error, naming the link that caused it.
 pub(crate) fn explain(errno: Errno, path: &Path) -> io::Error {
-    // A link is refused with either, depending on the flags and the system.
+    // Either may mean a refused link, depending on the flags and the system.
     let may_be_link = matches!(errno, Errno::LOOP | Errno::NOTDIR | Errno::MLINK);
     match first_link(path).filter(|_| may_be_link) {
         Some(link) => LinkError { path: link }.into(),

@@ -1,4 +1,4 @@
-//! The operations on files, each of which a test can make fail.
+//! File operations, each of which a test can make fail.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use std::io;
 #[cfg_attr(not(feature = "faults"), expect(dead_code, reason = "only tests with faults name it"))]
 pub(crate) const OPERATION_POINT: &str = "file-operation";
 
-/// What is done to a file or a folder.
+/// A kind of operation on a file or a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     /// Opens a file that exists.
@@ -19,9 +19,9 @@ pub enum Operation {
     Sync,
     /// Changes the length of a file.
     Truncate,
-    /// Gives a file another name.
+    /// Renames a file.
     Rename,
-    /// Gives a file a second name.
+    /// Creates a hard link.
     Link,
     /// Removes a file or a folder.
     Remove,
@@ -66,7 +66,7 @@ impl Operation {
         }
     }
 
-    /// Fails where a test asks for it: without room where something is added, and with a broken disk elsewhere.
+    /// Fails if a test requested it: with a full disk for operations that add something, with an I/O error otherwise.
     pub(crate) fn check(self) -> io::Result<()> {
         let failure = || {
             use rustix::io::Errno;
@@ -83,7 +83,7 @@ impl Operation {
 fn is_failing(operation: Operation) -> bool {
     fail::fail_point!(operation.point(), |_| true);
     fail::fail_point!(OPERATION_POINT, |_| true);
-    // Without fail points it is not looked at.
+    // Unused without fail points.
     let _ = operation;
     false
 }

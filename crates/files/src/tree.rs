@@ -1,4 +1,4 @@
-//! Whole folders: their names, and their removal.
+//! Lists and removes whole folders.
 
 use crate::link::explain;
 use rustix::{
@@ -12,10 +12,10 @@ use std::{
     path::Path,
 };
 
-/// Folders in folders that are removed; docent makes none as deep.
+/// Maximum nesting of removed folders; docent creates none as deep.
 const MAX_DEPTH: usize = 64;
 
-/// What is in an open folder.
+/// Lists an open folder.
 pub(crate) fn names(folder: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
@@ -28,19 +28,19 @@ pub(crate) fn names(folder: BorrowedFd<'_>) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Removes what has a name in a folder, with everything in it. Links are removed, and not followed.
+/// Removes an entry of a folder with its contents. Links are removed, not followed.
 pub(crate) fn remove(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
     remove_within(folder, name, MAX_DEPTH)
 }
 
 fn remove_within(folder: BorrowedFd<'_>, name: &OsStr, depth: usize) -> io::Result<()> {
     match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
-        // What a system says of a folder.
+        // The errors for a folder.
         Err(Errno::ISDIR | Errno::PERM) => {}
         removed => return Ok(removed?),
     }
     let Some(depth) = depth.checked_sub(1) else {
-        return Err(io::Error::other("folders are nested too deeply: remove them by hand"));
+        return Err(io::Error::other("folders are nested too deeply; remove them by hand"));
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let inner = rustix::fs::openat(folder, name, flags, Mode::empty())

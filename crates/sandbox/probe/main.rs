@@ -1,4 +1,4 @@
-//! The program that the tests confine: it has one thread, which a test of the standard harness has not.
+//! The program that the tests confine. It has a single thread, unlike the standard test harness.
 
 use docent_sandbox::{Confinement, Mode, confine, run_confined};
 use std::{
@@ -28,7 +28,7 @@ fn say(outcome: Outcome) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Confines this very process to the description given, by mode, and then does what the third word says.
+/// Confines this process to the given description and mode, then performs the action in the third argument.
 fn here(mut args: impl Iterator<Item = OsString>) -> Outcome {
     let mut text = || args.next().and_then(|arg| arg.into_string().ok()).unwrap_or_default();
     let mode: Mode = text().parse()?;
@@ -46,13 +46,13 @@ fn here(mut args: impl Iterator<Item = OsString>) -> Outcome {
         }
         "read" => Ok(std::fs::read("/dev/null").map(|_| "done".to_owned())?),
         "write" => Ok(std::fs::write("/dev/null", "x").map(|()| "done".to_owned())?),
-        // No process has the highest number that there can be.
+        // No process has the highest possible pid.
         "signal" => {
-            let nobody = rustix::process::Pid::from_raw(i32::MAX).ok_or("no number")?;
-            rustix::process::test_kill_process(nobody)?;
+            let missing = rustix::process::Pid::from_raw(i32::MAX).ok_or("no number")?;
+            rustix::process::test_kill_process(missing)?;
             Ok("done".to_owned())
         }
         "second-thread" => Ok(format!("confined beside {}", other.is_some())),
-        other => Err(format!("{other:?} is no act").into()),
+        other => Err(format!("unknown action {other:?}").into()),
     }
 }

@@ -1,4 +1,4 @@
-//! bubblewrap's arguments: a view of the file system with nothing but the paths of a description in it.
+//! bubblewrap's arguments: a view of the file system that contains only the paths of a description.
 
 use crate::{
     Confinement, Mode, Offered,
@@ -11,10 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Places that bubblewrap makes anew.
+/// Mounts that bubblewrap creates itself.
 const OWN: [&str; 2] = ["/dev", "/proc"];
 
-/// Whether bubblewrap will be around the child.
+/// Reports whether bubblewrap will run around the child.
 pub(crate) fn control(asked: bool, mode: Mode, offered: &Offered) -> Control {
     let (state, detail) = match (&offered.bubblewrap, asked) {
         _ if mode == Mode::Off => (State::Off, "the sandbox is off".to_owned()),
@@ -22,13 +22,13 @@ pub(crate) fn control(asked: bool, mode: Mode, offered: &Offered) -> Control {
         (None, true) => (State::NotOffered, "bubblewrap is not installed".to_owned()),
         (Some(path), true) => (
             State::InForce,
-            format!("{}: other paths and processes are out of sight", path.display()),
+            format!("{}: other paths and processes are invisible", path.display()),
         ),
     };
     Control { name: "bubblewrap", state, detail }
 }
 
-/// Arguments up to the program. `files` are readable beside what `confinement` names.
+/// Returns the arguments before the program. `files` are readable in addition to the paths of `confinement`.
 pub(crate) fn arguments(
     confinement: &Confinement,
     files: &[&Path],
@@ -45,7 +45,7 @@ pub(crate) fn arguments(
         arguments.extend([option.into(), path.clone().into_os_string(), path.into_os_string()]);
     }
     if let Some(folder) = cwd {
-        // An empty one, where no bind shows it: without it bubblewrap would not start.
+        // Creates an empty folder if no bind shows it, because bubblewrap would not start without it.
         for option in ["--dir", "--chdir"] {
             arguments.extend([option.into(), folder.as_os_str().to_owned()]);
         }
@@ -54,10 +54,10 @@ pub(crate) fn arguments(
     arguments
 }
 
-/// Paths to show and whether they can be written to, each after the folders above it: a later bind covers an earlier one.
-/// So what is in a folder to write to has no bind of its own. Nor has what a link leads to out of a place that programs may
-/// change: bubblewrap would follow it. Nor has what a folder to read shows already: the way to it may lead over a link, which
-/// bubblewrap can't put anything behind.
+/// Returns the visible paths and whether they are writable, each after its parent folders, because a later bind covers
+/// an earlier one. A path inside a writable folder therefore has no bind of its own. Neither has a link that leads out
+/// of a folder that programs may change, because bubblewrap would follow it, nor a path inside a readable folder,
+/// because its path may contain a link, which bubblewrap can't mount behind.
 fn binds(confinement: &Confinement, files: &[&Path]) -> BTreeMap<PathBuf, bool> {
     let readable = confinement.read.iter().chain(&confinement.execute).map(PathBuf::as_path);
     let mut binds: BTreeMap<PathBuf, bool> =
@@ -112,7 +112,7 @@ mod tests {
         ] {
             check(open, None, format!("{start} --share-net {places} {own} --"));
         }
-        // Parents come first, so that what is writable inside stays so; devices and processes are bubblewrap's own.
+        // Parents come first, so that writable paths inside stay writable; bubblewrap provides devices and processes.
         check(
             Confinement::default()
                 .write(["/srv/a/out", "/srv/both", "/dev/null", "relative"])

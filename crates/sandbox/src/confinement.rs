@@ -1,4 +1,4 @@
-//! What a process may touch: the plain description that every part of the sandbox is made from.
+//! What a process may access: the description that every part of the sandbox is derived from.
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ pub enum Ports {
     /// No port.
     #[default]
     None,
-    /// These ports. For listening, 0 stands for a port that the kernel chooses.
+    /// These ports. For listening, 0 means a port that the kernel chooses.
     Some(Vec<u16>),
     /// Every port.
     Any,
 }
 
 impl Ports {
-    /// The ports that are named one by one.
+    /// Returns the individually named ports.
     pub(crate) fn named(&self) -> &[u16] {
         match self {
             Self::Some(ports) => ports,
@@ -25,17 +25,17 @@ impl Ports {
         }
     }
 
-    /// Whether no port at all is allowed.
+    /// Whether no port is allowed.
     pub(crate) fn closed(&self) -> bool {
         *self != Self::Any && self.named().is_empty()
     }
 }
 
-/// What a process may use up. Core dumps are always off: they would hold secrets in a file.
+/// Resource limits of a process. Core dumps are always off, because they would write secrets to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Files open at a time.
+    /// Maximum number of open files.
     pub open_files: u64,
 }
 
@@ -45,7 +45,7 @@ impl Default for Limits {
     }
 }
 
-/// What a process may touch. The default is nothing; each method adds to it.
+/// What a process may access. The default is nothing; each method adds to it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one independent permission")]
@@ -56,27 +56,27 @@ pub struct Confinement {
     pub write: Vec<PathBuf>,
     /// Files and folders to read and to execute.
     pub execute: Vec<PathBuf>,
-    /// Places whose contents confined programs may change, by ways that they can't change. A path that lies in one is opened
-    /// without leaving it: a link there may have been put there to open something else.
+    /// Folders whose contents confined programs may change, by paths that they can't change. A path inside one is
+    /// opened without leaving it, because a link there may have been planted to open something else.
     pub changeable: Vec<PathBuf>,
     /// Ports that TCP connections may go to.
     pub connect: Ports,
     /// Ports that TCP listeners may have.
     pub bind: Ports,
-    /// Whether UDP sockets may be made. Looking up names takes one.
+    /// Whether UDP sockets may be created. Name lookups need one.
     pub udp: bool,
-    /// Whether Unix sockets may be made, to every path that the user may connect to. Connected pairs always may: async
-    /// runtimes need one.
+    /// Whether Unix sockets may be created, to every path that the user may connect to. Connected pairs are always
+    /// allowed, because async runtimes need one.
     pub unix_sockets: bool,
     /// Whether other processes may be started.
     pub spawn: bool,
-    /// Whether owners, modes, timestamps and extended attributes may be changed. Landlock knows no path for these,
-    /// so the permission holds for every file that the user owns.
+    /// Whether owners, modes, timestamps and extended attributes may be changed. Landlock does not restrict these by
+    /// path, so the permission applies to every file that the user owns.
     pub attributes: bool,
-    /// Whether no file can be opened by any path and no other process be signalled, also where the kernel has no Landlock:
-    /// for a process that has read all that it needs to start, and works on what its descriptors give it.
+    /// Whether opening files by path and signalling other processes is impossible, even if the kernel has no Landlock:
+    /// for a process that has read all that it needs and only uses its open descriptors.
     pub sealed: bool,
-    /// What may be used up.
+    /// Resource limits.
     pub limits: Limits,
 }
 
@@ -84,7 +84,7 @@ pub struct Confinement {
 const SYSTEM: [&str; 9] =
     ["/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/gnu/store"];
 
-/// What programs read at their start. No whole `/etc`: it holds secrets that only their mode protects.
+/// Files that programs read at their start. Not all of `/etc`, which contains secrets that only their mode protects.
 const SETTINGS: [&str; 31] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
@@ -119,13 +119,14 @@ const SETTINGS: [&str; 31] = [
     "/sys/devices/system/cpu",
 ];
 
-/// Devices without a memory of their own, and the terminal.
+/// Devices without storage, and the terminal.
 const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 impl Confinement {
-    /// For a child process that works on `roots`: the system's programs and libraries can be run, `roots` can be read,
-    /// and other processes can be started. No network and nothing to write but devices; add those with the methods.
+    /// Creates a description for a child process that works on `roots`: it may run the system's programs and libraries,
+    /// read `roots` and start other processes. It has no network and may write only to devices; use the methods to add
+    /// more.
     pub fn for_child<P: Into<PathBuf>>(roots: impl IntoIterator<Item = P>) -> Self {
         let spawn = Self { spawn: true, ..Self::default() };
         spawn.execute(SYSTEM).read(SETTINGS).write(DEVICES).read(roots)
@@ -152,7 +153,7 @@ impl Confinement {
         self
     }
 
-    /// Adds places whose contents confined programs may change.
+    /// Adds folders whose contents confined programs may change.
     #[must_use]
     pub fn changeable<P: Into<PathBuf>>(mut self, places: impl IntoIterator<Item = P>) -> Self {
         self.changeable.extend(places.into_iter().map(Into::into));
@@ -173,14 +174,14 @@ impl Confinement {
         self
     }
 
-    /// Sets whether UDP sockets may be made.
+    /// Sets whether UDP sockets may be created.
     #[must_use]
     pub fn udp(mut self, allowed: bool) -> Self {
         self.udp = allowed;
         self
     }
 
-    /// Sets whether Unix sockets may be made.
+    /// Sets whether Unix sockets may be created.
     #[must_use]
     pub fn unix_sockets(mut self, allowed: bool) -> Self {
         self.unix_sockets = allowed;
@@ -201,28 +202,28 @@ impl Confinement {
         self
     }
 
-    /// Sets whether no file can be opened by any path and no other process be signalled.
+    /// Sets whether opening files by path and signalling other processes is impossible.
     #[must_use]
     pub fn sealed(mut self, sealed: bool) -> Self {
         self.sealed = sealed;
         self
     }
 
-    /// Sets what may be used up.
+    /// Sets the resource limits.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The changeable place that `path` lies in. Of several it is the one around the others: whoever may change that may
-    /// change the way to them.
+    /// Returns the outermost changeable folder that contains `path`: changing it can change the paths to the inner
+    /// ones.
     pub(crate) fn place_around(&self, path: &Path) -> Option<&Path> {
         let around = self.changeable.iter().filter(|place| path.starts_with(place));
         around.min_by_key(|place| place.components().count()).map(PathBuf::as_path)
     }
 
-    /// Whether internet sockets are of any use; where not, none can be made.
+    /// Whether internet sockets are needed; otherwise none can be created.
     pub(crate) fn internet(&self) -> bool {
         self.udp || !self.connect.closed() || !self.bind.closed()
     }

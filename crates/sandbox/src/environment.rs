@@ -1,4 +1,4 @@
-//! Which environment variables a child gets: few of docent's own, and of the configured ones none that runs other code.
+//! Environment variables of a child: a few of docent's own, and the configured ones except those that load code.
 
 use serde::Serialize;
 use std::{
@@ -30,13 +30,13 @@ pub struct Dropped {
 /// The environment of a child.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Environment {
-    /// What the child gets, by name.
+    /// The variables that the child gets, by name.
     pub kept: BTreeMap<OsString, OsString>,
-    /// What it does not get.
+    /// The variables that it does not get.
     pub dropped: Vec<Dropped>,
 }
 
-/// What a child inherits: enough to find programs, folders and a language.
+/// Inherited variables: enough to find programs, folders and a locale.
 const INHERITED: [&str; 10] =
     ["PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM", "SHELL"];
 const INHERITED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
@@ -44,7 +44,7 @@ const INHERITED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 /// docent's own secrets.
 const OURS: [&str; 2] = ["DOCENT_", "MCP_API_KEY"];
 
-/// Prefixes of variables that make a loader, an interpreter or a tool run code or read settings of somebody's choice.
+/// Prefixes of variables that make a loader, an interpreter or a tool run arbitrary code or read arbitrary settings.
 const LOADING_PREFIXES: [&str; 15] = [
     "LD_",
     "DYLD_",
@@ -147,13 +147,13 @@ const LOADING_ANY_CASE: [&str; 5] = [
     "npm_config_userconfig",
 ];
 
-const OWN_SECRET: &str = "docent's own variables and tokens stay with docent";
+const OWN_SECRET: &str = "docent's own variables and tokens are not passed on";
 const NOT_ON_THE_LIST: &str = "a child inherits only a short list of variables";
 const LOADS_CODE: &str = "it makes a loader, shell or interpreter run other code";
-const MALFORMED: &str = "a name is neither empty nor holds = or NUL, and a value holds no NUL";
+const MALFORMED: &str = "a name must not be empty or contain = or NUL, and a value must not contain NUL";
 
-/// The environment of a child, made from `inherited` (docent's own) and `configured` (what a configuration or registry adds,
-/// which goes before what is inherited).
+/// Builds the environment of a child from `inherited` (docent's own) and `configured` (from a configuration or
+/// registry, which takes precedence).
 pub fn clean_environment(
     inherited: impl IntoIterator<Item = (OsString, OsString)>,
     configured: impl IntoIterator<Item = (OsString, OsString)>,

@@ -1,8 +1,8 @@
-//! Starting a child that is confined before its first instruction.
+//! Starts a child that is confined before its first instruction.
 //!
-//! The child is this program again with a hidden subcommand: it confines itself and becomes the program asked for. So nothing
-//! runs between a fork and an exec, and no shell ever sees the arguments. A process that has one thread may do with a copy
-//! of itself instead ([`Launch::forked_with`]), which saves loading this program another time.
+//! The child is this program again with a hidden subcommand: it confines itself and becomes the program asked for. So
+//! nothing runs between fork and exec, and no shell sees the arguments. A process with one thread may fork itself
+//! instead ([`Launch::forked_with`]), which saves loading this program again.
 
 use crate::{
     Confinement, Environment, InForce, Mode, Offered, Refused, bubblewrap, clean_environment,
@@ -18,19 +18,19 @@ use std::{
     process::{Command, ExitCode},
 };
 
-/// The hidden subcommand that [`run_confined`] is behind.
+/// The hidden subcommand that calls [`run_confined`].
 pub const SUBCOMMAND: &str = "__confine";
 
-/// The exit code of a child that could not be confined or started, as shells have it.
+/// Exit code of a child that could not be confined or started, as in shells.
 const NOT_STARTED: u8 = 126;
 
-/// What the child's side is told.
+/// Instructions for the child's side.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {
     mode: Mode,
     confinement: Confinement,
-    /// The process whose end is to end the program.
+    /// The process that the program must end with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parent: Option<u32>,
 }
@@ -38,38 +38,38 @@ struct Description {
 /// A child to start.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    /// A path, or a name to look for in the child's `PATH`.
+    /// A path, or a name to look up in the child's `PATH`.
     pub program: PathBuf,
-    /// Its arguments, passed as they are.
+    /// Its arguments, passed unchanged.
     pub args: Vec<OsString>,
-    /// Its working folder, if it is not to be docent's.
+    /// Its working folder, if different from docent's.
     pub cwd: Option<PathBuf>,
     /// Its whole environment. The default is what [`clean_environment`] keeps of docent's.
     pub environment: Environment,
-    /// What it may touch. The program itself may always be read and executed.
+    /// What it may access. The program itself may always be read and executed.
     pub confinement: Confinement,
-    /// What to do with controls that are not on offer.
+    /// What to do with unavailable controls.
     pub mode: Mode,
-    /// Whether to put bubblewrap around it. bubblewrap ends the child with the thread that started it, so that must be a
-    /// thread that lives as long.
+    /// Whether to run it in bubblewrap. bubblewrap ends the child with the thread that started it, so that thread must
+    /// live as long.
     pub bubblewrap: bool,
-    /// Whether the kernel is to end it with the thread that starts it. bubblewrap always does that.
+    /// Whether the kernel ends it with the thread that starts it. bubblewrap always does that.
     pub die_with_parent: bool,
     /// The program with the hidden subcommand, if it is not the running one.
     pub through: Option<PathBuf>,
 }
 
-/// A child that can be started.
+/// A child that is ready to start.
 #[derive(Debug)]
 pub struct Ready {
-    /// What to start. Its environment is set; standard streams and the like are the caller's to set.
+    /// The command. Its environment is set; the caller sets standard streams and the like.
     pub command: Command,
-    /// What will be in force.
+    /// Controls that will be in force.
     pub report: InForce,
 }
 
 impl Launch {
-    /// A child that runs `program` with `args` under `confinement`.
+    /// Creates a launch of `program` with `args` under `confinement`.
     pub fn new<A: Into<OsString>>(
         program: impl Into<PathBuf>,
         args: impl IntoIterator<Item = A>,
@@ -89,12 +89,12 @@ impl Launch {
         }
     }
 
-    /// The command for this machine.
+    /// Builds the command for this machine.
     pub fn command(&self) -> Result<Ready, Refused> {
         self.command_with(&Offered::look())
     }
 
-    /// The command for a machine that offers `offered`.
+    /// Builds the command for a machine with `offered` support.
     pub fn command_with(&self, offered: &Offered) -> Result<Ready, Refused> {
         let (program, report) = self.planned(offered)?;
         let mut command = if self.is_launched() {
@@ -106,8 +106,8 @@ impl Launch {
         Ok(Ready { command, report })
     }
 
-    /// The same for a process that has one thread, and will have no other when the command is started. The child is a copy
-    /// of it until it becomes the program; bubblewrap takes [`Launch::command_with`] all the same.
+    /// The same for a process that has one thread, also when the command is started. The child is a fork of it until it
+    /// executes the program; with bubblewrap, [`Launch::command_with`] is used anyway.
     #[cfg(unix)]
     pub fn forked_with(&self, offered: &Offered) -> Result<Ready, Refused> {
         use std::os::unix::process::CommandExt;
@@ -120,15 +120,15 @@ impl Launch {
         self.finish(&mut command);
         let confine = move || match confine_as_described(&description, &program) {
             Ok(()) => Ok(()),
-            // Only a number would get to the parent.
+            // Only a number would reach the parent.
             Err(refused) => {
                 tell(&refused);
                 std::process::exit(NOT_STARTED.into())
             }
         };
         #[expect(unsafe_code, reason = "the only way into a child before its exec")]
-        // SAFETY: what a copy of a process may not do, such as taking memory, it may not because another thread may have
-        // been in the middle of it. There is no other thread.
+        // SAFETY: what a forked process must not do, such as allocating memory, is forbidden because another thread may
+        // have been in the middle of it. There is no other thread.
         unsafe {
             command.pre_exec(confine);
         }
@@ -142,12 +142,12 @@ impl Launch {
         }
     }
 
-    /// Whether something has to be done in the child before it becomes the program.
+    /// Whether the child has work to do before it executes the program.
     fn is_launched(&self) -> bool {
         self.mode != Mode::Off || self.die_with_parent
     }
 
-    /// The program's absolute path, and what will be in force.
+    /// Returns the program's absolute path, and the controls that will be in force.
     fn planned(&self, offered: &Offered) -> Result<(PathBuf, InForce), Refused> {
         let program = self.find()?;
         let mut report = plan_for(&self.confinement, self.mode, offered, Whom::Program)?;
@@ -156,17 +156,17 @@ impl Launch {
         Ok((program, report))
     }
 
-    /// What the child's side is told of the sandbox.
+    /// Returns the description of the sandbox for the child's side.
     fn described(&self, within_bubblewrap: bool) -> Description {
         Description {
             mode: self.mode,
             confinement: self.confinement.clone(),
-            // Within bubblewrap processes have other numbers.
+            // Processes have other pids inside bubblewrap.
             parent: (self.die_with_parent && !within_bubblewrap).then(std::process::id),
         }
     }
 
-    /// The command up to the program, its arguments left out.
+    /// Returns the command up to the program, without its arguments.
     fn confined(&self, program: &Path, offered: &Offered) -> Result<Command, Refused> {
         let launcher = match &self.through {
             Some(path) => path.clone(),
@@ -189,7 +189,7 @@ impl Launch {
         Ok(command)
     }
 
-    /// The program's absolute path. Looked up here, because the child can't read all of its `PATH`.
+    /// Finds the program's absolute path. Done here, because the child can't read all of its `PATH`.
     fn find(&self) -> Result<PathBuf, Refused> {
         let missing = || Refused::NoProgram { program: self.program.clone() };
         let folder = match &self.cwd {
@@ -202,7 +202,7 @@ impl Launch {
         }
         let search = self.environment.kept.get(OsStr::new("PATH")).cloned().unwrap_or_default();
         std::env::split_paths(&search)
-            // A relative entry would mean whatever folder the child starts in.
+            // A relative entry would depend on the folder that the child starts in.
             .filter(|entry| entry.is_absolute())
             .map(|entry| entry.join(&self.program))
             .find(|path| executable(path))
@@ -221,8 +221,8 @@ fn executable(path: &Path) -> bool {
     path.is_file()
 }
 
-/// The child's side: `args` is what follows [`SUBCOMMAND`]. Returns only if the program can't be started; the reason is on
-/// standard error. To be called before the process has a second thread.
+/// The child's side: `args` follow [`SUBCOMMAND`]. Returns only if the program can't be started, with the reason on
+/// standard error. Must be called before the process has a second thread.
 pub fn run_confined(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let reason = match confine_as_told(args) {
         Ok(command) => become_program(command),
@@ -237,7 +237,7 @@ pub fn run_confined(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Says on standard error why there is no program.
+/// Prints to standard error why the program was not started.
 fn tell(error: &dyn Error) {
     let mut text = format!("docent: {error}");
     let mut cause = error.source();
@@ -245,7 +245,7 @@ fn tell(error: &dyn Error) {
         text = format!("{text}: {error}");
         cause = error.source();
     }
-    // Where standard error is closed, the exit code has to do.
+    // If standard error is closed, there is only the exit code.
     drop(writeln!(std::io::stderr(), "{text}"));
 }
 
@@ -271,13 +271,13 @@ fn confine_as_described(description: &Description, program: &Path) -> Result<(),
     description.parent.map_or(Ok(()), die_with)
 }
 
-/// Has the kernel end this process, and the program that it becomes, with the process `parent`.
+/// Makes the kernel end this process, and the program that it executes, with the process `parent`.
 #[cfg(target_os = "linux")]
 fn die_with(parent: u32) -> Result<(), Refused> {
     use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| Refused::failed("end with its parent", error))?;
-    // A parent that ended before the line above sends no signal any more.
+    // If the parent ended before the line above, no signal is sent.
     let now = Pid::as_raw(getppid()).cast_unsigned();
     if now == parent { Ok(()) } else { Err(Refused::Orphan) }
 }
@@ -291,7 +291,7 @@ fn die_with(_parent: u32) -> Result<(), Refused> {
 fn become_program(mut command: Command) -> Result<ExitCode, Box<dyn Error>> {
     use std::os::unix::process::CommandExt;
     let error = command.exec();
-    // Quoted, because a name may hold control characters.
+    // Quoted, because a name may contain control characters.
     let program = command.get_program().to_string_lossy();
     Err(format!("{program:?} can't be executed: {error}").into())
 }

@@ -1,12 +1,13 @@
-//! What a process may touch, made binding by the kernel.
+//! A sandbox enforced by the kernel.
 //!
-//! A [`Confinement`] describes it, [`confine`] binds the calling process to it, and a [`Launch`] starts a child that is bound
-//! before its first instruction. Landlock limits files, TCP ports, signals and abstract sockets; seccomp denies what Landlock
-//! lets through; resource limits and capabilities do the rest. [`Offered`] says what there is, [`InForce`] what holds.
+//! A [`Confinement`] describes what a process may access, [`confine`] applies it to the calling process, and a
+//! [`Launch`] starts a child that is confined before its first instruction. Landlock limits files, TCP ports, signals
+//! and abstract sockets; seccomp denies what Landlock does not cover; resource limits and capabilities do the rest.
+//! [`Offered`] reports what the machine supports, [`InForce`] what is in force.
 //!
-//! Not covered: looking at a file's size and times, watching it, and changing into a folder work on every path that the user
-//! may see; System V memory and queues are shared with the user's other processes.
-//! A program that may read a file and execute a loader or an interpreter may run that file by it, under the same limits.
+//! Not covered: reading a file's size and times, watching it, and changing into a folder work on every path that the
+//! user may see; System V memory and queues are shared with the user's other processes. A program that may read a file
+//! and execute a loader or an interpreter may run that file with it, under the same limits.
 //!
 //! The crate knows paths, ports and programs. It must not know docent's tools, servers or configuration.
 
@@ -31,10 +32,10 @@ pub use report::{Control, InForce, Refused, Skipped, State};
 
 use std::path::Path;
 
-/// Binds the calling process to `confinement`, for good. To be called before the process has a second thread.
+/// Confines the calling process to `confinement` permanently. Must be called before the process has a second thread.
 ///
-/// In strict mode, an error that names what is missing comes before anything is applied. After [`Refused::Failed`] the process
-/// may be partly bound, and should end.
+/// In strict mode, missing controls are an error before anything is applied. After [`Refused::Failed`] the process may
+/// be partly confined, and should end.
 pub fn confine(confinement: &Confinement, mode: Mode) -> Result<InForce, Refused> {
     confine_for(confinement, mode, None)
 }

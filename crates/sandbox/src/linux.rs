@@ -1,4 +1,4 @@
-//! The sandbox by means of the Linux kernel.
+//! The sandbox on Linux.
 
 mod filter;
 mod limits;
@@ -12,7 +12,7 @@ use crate::{
 use rustix::thread;
 use std::path::Path;
 
-/// Confines the calling process, or what it becomes when `program` is executed next.
+/// Confines the calling process, or the `program` that it executes next.
 pub(crate) fn confine(
     confinement: &Confinement,
     mode: Mode,
@@ -25,7 +25,7 @@ pub(crate) fn confine(
         return Ok(report);
     }
     single_threaded(mode)?;
-    // Compiled before anything is applied: an error here leaves the process as it was.
+    // Compiled before anything is applied, so that an error leaves the process unchanged.
     let filters = if offered.seccomp { filter::compile(confinement, whom)? } else { Vec::new() };
     limits::apply(&confinement.limits)?;
     if offered.no_new_privs {
@@ -36,18 +36,18 @@ pub(crate) fn confine(
     if offered.files() {
         report.skipped = paths::apply(confinement, offered.landlock, program)?;
     }
-    // Last, so that it may deny what the steps above need.
+    // Last, because it may deny what the steps above need.
     filter::apply(&filters)?;
     Ok(report)
 }
 
-/// Landlock and seccomp bind the calling thread and those that it starts later.
+/// Landlock and seccomp confine the calling thread and those that it starts later.
 fn single_threaded(mode: Mode) -> Result<(), Refused> {
     match std::fs::read_dir("/proc/self/task").map(Iterator::count) {
         Ok(1) => Ok(()),
         Ok(count) => Err(Refused::Threads { count }),
         Err(error) if mode == Mode::Strict => Err(Refused::failed("count of threads", error)),
-        // A container without /proc; the caller's promise is all there is.
+        // A container without /proc; rely on the caller.
         Err(_) => Ok(()),
     }
 }

@@ -1,24 +1,24 @@
-//! How much of the sandbox is asked for.
+//! How strictly the sandbox is required.
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
-/// What to do with a control that the kernel does not offer.
+/// What to do with a control that the kernel does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// Nothing is applied.
     Off,
-    /// Everything on offer is applied, and the rest is reported.
+    /// Every supported control is applied, and the others are reported.
     #[default]
     Auto,
-    /// Anything not on offer is an error, before anything is applied.
+    /// An unsupported control is an error, before anything is applied.
     Strict,
 }
 
-/// A word that names no mode.
+/// An unknown mode.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no sandbox mode; write off, auto or strict")]
+#[error("unknown sandbox mode {0:?}; write off, auto or strict")]
 pub struct UnknownMode(String);
 
 impl FromStr for Mode {

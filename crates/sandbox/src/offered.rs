@@ -1,15 +1,15 @@
-//! What this machine's kernel, and its installed programs, offer for a sandbox.
+//! Detects what this machine's kernel and installed programs support for a sandbox.
 
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Where bubblewrap is looked for. Fixed folders, so that a `PATH` that somebody else can write to brings no other program.
+/// Where bubblewrap is looked up. Fixed paths, so that a `PATH` that others can write to can't supply another program.
 const BUBBLEWRAP: [&str; 3] = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
 
-/// The parts that a sandbox can be made of here.
+/// The sandbox features of this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Offered {
-    /// Landlock's ABI as its system call tells it, or 0 where there is none.
+    /// Landlock's ABI as reported by its system call, or 0 without Landlock.
     pub landlock: u32,
     /// Whether system calls can be filtered.
     pub seccomp: bool,
@@ -20,7 +20,7 @@ pub struct Offered {
 }
 
 impl Offered {
-    /// Asks the kernel and looks for programs. Changes nothing.
+    /// Queries the kernel and looks for programs. Changes nothing.
     pub fn look() -> Self {
         let bubblewrap =
             BUBBLEWRAP.iter().find(|path| Path::new(path).is_file()).map(PathBuf::from);
@@ -61,7 +61,7 @@ impl Offered {
 #[cfg(target_os = "linux")]
 fn kernel() -> Offered {
     use rustix::thread;
-    // An architecture that the filter has no table for counts as one without filters.
+    // An architecture that the filter does not support counts as one without filters.
     let table = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
     Offered {
         landlock: crate::linux::paths::abi_of_kernel(),
@@ -71,7 +71,7 @@ fn kernel() -> Offered {
     }
 }
 
-/// Whether a filter may answer with an error. A kernel without the list of actions is asked by applying the filter.
+/// Whether a filter may return an error. On a kernel without the list of actions, applying the filter shows it.
 #[cfg(target_os = "linux")]
 fn errors_can_be_returned() -> bool {
     std::fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail")

@@ -1,4 +1,5 @@
-//! Which controls a description comes to on a given machine. Touches nothing, so every kernel can be tried in a test.
+//! Computes which controls a description yields on a given machine. Has no side effects, so tests can cover every
+//! kernel.
 
 use crate::{
     Confinement, Mode, Offered, Ports,
@@ -6,30 +7,30 @@ use crate::{
 };
 use std::path::Path;
 
-const NO_INTERNET: &str = "no internet socket can be made";
+const NO_INTERNET: &str = "no internet socket can be created";
 
-// Why a path is left out.
+// Why a path is skipped.
 pub(crate) const NOT_ABSOLUTE: &str = "the path is not absolute";
 pub(crate) const LEADS_OUT: &str =
-    "it leads out of a place that programs may write to; name what it leads to";
+    "it leads out of a folder that programs may write to; configure its target instead";
 
 /// Who is confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whom {
     /// The calling process itself.
     Itself,
-    /// A program that the process is about to become.
+    /// A program that the process is about to execute.
     Program,
 }
 
-/// What [`crate::confine`] would bring into force on a machine that offers `offered`.
+/// Returns the controls that [`crate::confine`] would apply on a machine with `offered` support.
 pub fn plan(confinement: &Confinement, mode: Mode, offered: &Offered) -> Result<InForce, Refused> {
     let report = plan_for(confinement, mode, offered, Whom::Itself)?;
     let skipped = if mode == Mode::Off { Vec::new() } else { skipped(confinement) };
     Ok(InForce { skipped, ..report })
 }
 
-/// The same, without a look at the paths: whoever opens them finds out.
+/// The same, without checking the paths, which are checked when they are opened.
 pub(crate) fn plan_for(
     confinement: &Confinement,
     mode: Mode,
@@ -49,7 +50,7 @@ pub(crate) fn plan_for(
     Ok(report)
 }
 
-/// In strict mode, an error that names everything that `report` lacks.
+/// In strict mode, fails with every control that `report` lacks.
 pub(crate) fn refuse_missing(report: &InForce) -> Result<(), Refused> {
     let missing: Vec<String> =
         report.missing().map(|control| format!("{} ({})", control.name, control.detail)).collect();
@@ -67,7 +68,7 @@ fn controls(confinement: &Confinement, offered: &Offered, whom: Whom) -> Vec<Con
         confinement.execute.len()
     );
     let datagrams = if confinement.internet() {
-        "of internet sockets, only those of TCP can be made"
+        "only TCP internet sockets can be created"
     } else {
         NO_INTERNET
     };
@@ -83,7 +84,7 @@ fn controls(confinement: &Confinement, offered: &Offered, whom: Whom) -> Vec<Con
             "unix-sockets",
             confinement.unix_sockets,
             offered,
-            "only connected pairs can be made",
+            "only connected pairs can be created",
         ),
         abstract_unix(confinement, offered),
         by_name("signals", confinement, offered, (6, "processes outside can't be signalled")),
@@ -109,20 +110,20 @@ fn control(name: &'static str, state: State, detail: impl Into<String>) -> Contr
     Control { name, state, detail: detail.into() }
 }
 
-/// A control that Landlock brings from `since` on.
+/// A control that Landlock provides since ABI `since`.
 fn landlock(name: &'static str, offered: &Offered, since: u32, what: &str) -> Control {
     match offered.landlock {
         0 => control(name, State::NotOffered, "the kernel has no Landlock, or it is not enabled"),
         abi if abi < since => control(
             name,
             State::NotOffered,
-            format!("the kernel's Landlock has ABI {abi}, and this takes {since}"),
+            format!("the kernel's Landlock has ABI {abi}; {since} is required"),
         ),
         abi => control(name, State::InForce, format!("Landlock ABI {abi}: {what}")),
     }
 }
 
-/// A control that Landlock brings, and the filter as well where nothing can be named at all.
+/// A control that Landlock provides, or the filter for a sealed process.
 fn by_name(
     name: &'static str,
     confinement: &Confinement,
@@ -135,7 +136,7 @@ fn by_name(
     landlock(name, offered, since, what)
 }
 
-/// A control that the filter brings, unless the description `allows` what it denies.
+/// A control that the filter provides, unless the description allows what it denies.
 fn seccomp(name: &'static str, allows: bool, offered: &Offered, what: &str) -> Control {
     if allows {
         control(name, State::Off, "allowed by the configuration")
@@ -151,7 +152,7 @@ fn no_new_privileges(offered: &Offered) -> Control {
     if offered.no_new_privs {
         control(name, State::InForce, "set-user-id programs and file capabilities add nothing")
     } else {
-        control(name, State::NotOffered, "the kernel does not know it")
+        control(name, State::NotOffered, "the kernel does not support it")
     }
 }
 
@@ -159,13 +160,13 @@ fn tcp(name: &'static str, ports: &Ports, all: &Confinement, offered: &Offered) 
     if *ports == Ports::Any {
         return control(name, State::Off, "every port is allowed by the configuration");
     }
-    // Where no socket can be made, older kernels hold as well.
+    // If no socket can be created, older kernels suffice.
     if offered.seccomp && !all.internet() {
         return control(name, State::InForce, format!("seccomp: {NO_INTERNET}"));
     }
     let what = match ports.named() {
         [] => "no port".to_owned(),
-        some => format!("ports {some:?} alone"),
+        some => format!("only ports {some:?}"),
     };
     landlock(name, offered, 4, &what)
 }
@@ -173,7 +174,7 @@ fn tcp(name: &'static str, ports: &Ports, all: &Confinement, offered: &Offered) 
 fn abstract_unix(confinement: &Confinement, offered: &Offered) -> Control {
     let name = "abstract-unix";
     if offered.seccomp && !confinement.unix_sockets && !offered.abstract_unix() {
-        return control(name, State::InForce, "seccomp: no Unix socket can be made");
+        return control(name, State::InForce, "seccomp: no Unix socket can be created");
     }
     landlock(name, offered, 6, "abstract Unix sockets outside can't be reached")
 }
@@ -185,7 +186,7 @@ fn spawn(confinement: &Confinement, offered: &Offered, whom: Whom) -> Control {
     }
     match whom {
         Whom::Itself => seccomp(name, false, offered, "no process can be started"),
-        // The first exec has to pass the filter, so Landlock tells the programs apart.
+        // The filter must allow the first exec, so Landlock distinguishes the programs.
         Whom::Program if offered.files() => {
             seccomp(name, false, offered, "no process can be started; Landlock: no other program")
         }
@@ -202,13 +203,13 @@ fn limits(confinement: &Confinement) -> Control {
 fn capabilities(offered: &Offered) -> Control {
     let name = "capabilities";
     if offered.no_new_privs {
-        control(name, State::InForce, "those to administer the system are given up")
+        control(name, State::InForce, "those for system administration are dropped")
     } else {
-        control(name, State::NotOffered, "the kernel would give them back to root at the next exec")
+        control(name, State::NotOffered, "the kernel would restore them for root at the next exec")
     }
 }
 
-/// Paths of a description that can't be opened as things are, and so would stay closed.
+/// Lists paths of a description that can't be opened now and would stay inaccessible.
 pub fn skipped(confinement: &Confinement) -> Vec<Skipped> {
     let asked = confinement.read.iter().chain(&confinement.write).chain(&confinement.execute);
     let reason = |path: &Path| unusable(path, confinement);
@@ -217,7 +218,7 @@ pub fn skipped(confinement: &Confinement) -> Vec<Skipped> {
         .collect()
 }
 
-/// Why a path of `confinement` can't be part of a sandbox, if it can't.
+/// Returns why a path of `confinement` can't be part of a sandbox, if so.
 fn unusable(path: &Path, confinement: &Confinement) -> Option<String> {
     if !path.is_absolute() {
         return Some(NOT_ABSOLUTE.to_owned());
@@ -228,7 +229,7 @@ fn unusable(path: &Path, confinement: &Confinement) -> Option<String> {
     leads_out(path, confinement).then(|| LEADS_OUT.to_owned())
 }
 
-/// Whether a link leads out of the changeable place that `path` lies in. So does one to nothing.
+/// Whether a link leads out of the changeable folder that contains `path`. A broken link counts too.
 pub(crate) fn leads_out(path: &Path, confinement: &Confinement) -> bool {
     confinement.place_around(path).is_some_and(|place| is_outside(path, place))
 }

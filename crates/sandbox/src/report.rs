@@ -1,18 +1,18 @@
-//! What is in force, control by control, and why a sandbox can be refused.
+//! Reports which controls are in force, and errors of a sandbox.
 
 use crate::Mode;
 use serde::Serialize;
 use std::{error::Error, fmt, path::PathBuf};
 
-/// Whether a control holds.
+/// State of a control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// The kernel enforces it.
     InForce,
-    /// It is asked for, and this machine has no means to enforce it.
+    /// It is requested, but this machine can't enforce it.
     NotOffered,
-    /// It is not asked for.
+    /// It is not requested.
     Off,
 }
 
@@ -33,84 +33,84 @@ pub struct Control {
     pub name: &'static str,
     /// Whether it holds.
     pub state: State,
-    /// By what means and within which bounds, in one line.
+    /// How it is enforced and with which limits, in one line.
     pub detail: String,
 }
 
-/// A path that is not part of the sandbox, though it was asked for.
+/// A requested path that is not part of the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// The path as it was asked for.
+    /// The requested path.
     pub path: PathBuf,
-    /// Why it is left out.
+    /// Why it is skipped.
     pub reason: String,
 }
 
-/// The sandbox as it is.
+/// The state of the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InForce {
-    /// The mode that was asked for.
+    /// The requested mode.
     pub mode: Mode,
     /// Every control, in a fixed order.
     pub controls: Vec<Control>,
-    /// Paths that are left out, and so stay closed.
+    /// Skipped paths, which stay inaccessible.
     pub skipped: Vec<Skipped>,
 }
 
 impl InForce {
-    /// The control called `name`.
+    /// Returns the control called `name`.
     pub fn control(&self, name: &str) -> Option<&Control> {
         self.controls.iter().find(|control| control.name == name)
     }
 
-    /// The controls that were asked for and can't be enforced here.
+    /// Returns the requested controls that can't be enforced here.
     pub fn missing(&self) -> impl Iterator<Item = &Control> {
         self.controls.iter().filter(|control| control.state == State::NotOffered)
     }
 }
 
-/// Why a process is not confined.
+/// Why a process was not confined.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// Strict mode asks for what this machine does not offer. Nothing is applied.
-    #[error("the strict sandbox is not to be had here: {}; get what is missing, or use mode auto", .missing.join("; "))]
+    /// Strict mode requires what this machine does not support. Nothing was applied.
+    #[error("the strict sandbox is not available: {}; install what is missing, or use mode auto", .missing.join("; "))]
     Missing {
         /// Each missing control with the reason.
         missing: Vec<String>,
     },
-    /// Some limits bind the calling thread alone, so other threads would stay free. Nothing is applied.
+    /// Some limits apply only to the calling thread, so other threads would stay unconfined. Nothing was applied.
     #[error("the process has {count} threads; it must be confined before it starts any")]
     Threads {
-        /// How many there are.
+        /// Number of threads.
         count: usize,
     },
-    /// A control on offer could not be applied. The process may be partly confined and should end.
+    /// A supported control could not be applied. The process may be partly confined and should end.
     #[error("the sandbox's {control} could not be applied")]
     Failed {
         /// The control's name.
         control: &'static str,
-        /// What the kernel or its library said.
+        /// The error of the kernel or a library.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The program to start is not there.
+    /// The program to start was not found.
     #[error(
-        "{program:?} is not an executable file, nor in a folder of PATH; install it or give its whole path"
+        "{program:?} is not an executable file and not in PATH; install it or use its absolute path"
     )]
     NoProgram {
-        /// The program as it was asked for.
+        /// The requested program.
         program: PathBuf,
     },
-    /// This program's own path can't be told, and the child is started through it.
-    #[error("the path of the running program can't be told; give it to the launch")]
+    /// The path of this program, which starts the child, is unknown.
+    #[error("cannot determine the path of the running program; set it in the launch")]
     NoLauncher(#[source] std::io::Error),
-    /// The description can't be handed to the child.
-    #[error("the sandbox's description is not JSON of the right form; its paths must be UTF-8")]
+    /// The description can't be passed to the child.
+    #[error("invalid sandbox description; its paths must be UTF-8")]
     Description(#[from] serde_json::Error),
-    /// The process that the program was to end with is gone already.
+    /// The parent process, which the program must end with, has ended already.
     #[error("the process that started this program has ended, so the program is not started")]
     Orphan,
-    /// The hidden subcommand was called by hand, or wrongly.
+    /// The hidden subcommand was called with invalid arguments.
     #[error(
         "usage: __confine DESCRIPTION -- PROGRAM [ARGUMENT]..., with the program's absolute path"
     )]

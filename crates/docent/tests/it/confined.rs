@@ -227,7 +227,7 @@ async fn a_link_where_a_server_may_write_opens_nothing_to_any() {
     for key in ["guarded.cwd", "strict.sandbox.read"] {
         let told = format!("`mcp_servers.{key}` opens nothing to servers");
         let line = server.log_line(&told).await.unwrap();
-        assert!(line.contains("leads out of a place"), "{line}");
+        assert!(line.contains("leads out of a folder"), "{line}");
     }
 }
 
@@ -365,7 +365,7 @@ async fn a_server_starts_no_other_by_writing_to_a_registry() {
     second["warm"] = json!(true);
     let mut server = stays_in(&place, &[], &file, &both(second).to_string()).await;
     // The user has let it in, and a registry still loosens nothing.
-    server.log_line("a registry loosens no sandbox").await.unwrap();
+    server.log_line("a registry can't loosen the sandbox").await.unwrap();
     let secret = text(&place.0.path().join(".ssh/id_ed25519"));
     let said = attempt(&mut server, "second", json!({"what": "read", "target": secret})).await;
     assert!(said.starts_with("refused: "), "{said}");

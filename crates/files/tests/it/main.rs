@@ -10,7 +10,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A folder of docent's in `base/state`, and a file outside that nothing may touch.
+/// A folder of docent in `base/state`, and a file outside that must not change.
 struct Fixture {
     place: TempDir,
     folder: Folder,
@@ -85,7 +85,7 @@ fn a_folder_that_became_a_link_is_not_written_through() {
             fs::write(fixture.folder.path().join("file"), "ours").unwrap();
             let replaced = fixture.place.path().join(replaced);
             fs::rename(&replaced, fixture.place.path().join("moved")).unwrap();
-            // What is written to has the same names elsewhere.
+            // The link's target has entries of the same names.
             fs::create_dir_all(fixture.place.path().join("away/state")).unwrap();
             fs::write(fixture.place.path().join("away/state/file"), "precious").unwrap();
             let target = if replaced.ends_with("base") { "away" } else { "victim" };
@@ -212,6 +212,6 @@ fn an_error_names_the_link_and_what_to_do() {
     let error = io::Error::from(LinkError { path: "/home/x/.docent".into() });
     assert_eq!(
         error.to_string(),
-        "/home/x/.docent is a symbolic link, and docent does not write through links: replace it with what it leads to, or remove it"
+        "/home/x/.docent is a symbolic link, and docent does not write through links; replace it with its target, or remove it"
     );
 }

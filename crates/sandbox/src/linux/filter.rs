@@ -1,7 +1,7 @@
-//! seccomp: the system calls that Landlock knows nothing of.
+//! seccomp: the system calls that Landlock does not cover.
 //!
-//! Denied calls fail with EPERM rather than end the process, so that a program with another way can take it. A call made
-//! through another architecture's entry (32-bit programs) ends it: their numbers mean other calls.
+//! Denied calls fail with EPERM rather than ending the process, so that a program can fall back. A call through another
+//! architecture's entry point (32-bit programs) ends it, because its numbers mean other calls.
 
 use crate::{Confinement, Ports, plan::Whom, report::Refused};
 use libc::c_long;
@@ -11,7 +11,7 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// Of other processes, the kernel and the machine: no program that docent starts has a use for them.
+/// Calls about other processes, the kernel and the machine, which no program that docent starts needs.
 const DENIED: &[c_long] = &[
     // Other processes.
     libc::SYS_kcmp,
@@ -20,7 +20,7 @@ const DENIED: &[c_long] = &[
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_ptrace,
-    // Namespaces, mounts, and files by another way than their path.
+    // Namespaces, mounts, and files by other means than their path.
     libc::SYS_chroot,
     libc::SYS_fanotify_init,
     libc::SYS_fsconfig,
@@ -38,7 +38,7 @@ const DENIED: &[c_long] = &[
     libc::SYS_setns,
     libc::SYS_umount2,
     libc::SYS_unshare,
-    // Rings make calls that no filter sees.
+    // io_uring makes calls that no filter sees.
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     libc::SYS_io_uring_setup,
@@ -108,7 +108,8 @@ const ATTRIBUTES: &[c_long] = &[
     libc::SYS_utimes,
 ];
 
-/// Files by their path, and other processes and what they share by their number: nothing for a process that only computes.
+/// Calls that name files by path, or other processes and shared resources by number; a sealed process needs none of
+/// them.
 const NAMES: &[c_long] = &[
     libc::SYS_openat,
     libc::SYS_openat2,
@@ -157,7 +158,7 @@ const NAMES: &[c_long] = &[
     libc::SYS_inotify_init,
 ];
 
-/// Another process, beside `clone`.
+/// Calls that create a process, except `clone`.
 const FORKS: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_fork,
@@ -172,7 +173,7 @@ const REMOVEXATTRAT: c_long = 466;
 const OPEN_TREE_ATTR: c_long = 467;
 const FILE_SETATTR: c_long = 469;
 
-/// The namespaces that `clone` can make, one bit each.
+/// The namespaces that `clone` can create, one bit each.
 const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
     libc::CLONE_NEWIPC,
@@ -183,20 +184,20 @@ const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWUTS,
 ];
 
-/// Commands that put keystrokes into the terminal, for whoever reads it next.
+/// Ioctls that insert keystrokes into the terminal for the next reader.
 const KEYSTROKES: [u64; 2] = [0x5412, 0x541c];
 
-/// One process, where a call is about that, a group, or all of a user.
+/// Selects one process in calls that apply to a process, a group, or all of a user.
 const PROCESS: u64 = 0;
 const PROCESS_OF_IO: u64 = 1;
 
-/// Asks `personality` for the present one and sets none.
+/// Makes `personality` return the current value without setting one.
 const PERSONALITY_QUERY: u64 = 0xffff_ffff;
 
 /// `MFD_NOEXEC_SEAL`: a file in memory that can't be made executable.
 const NOT_EXECUTABLE: u64 = 8;
 
-/// The part of a socket's type that is no flag, and its kinds: stream, datagram, and whatever else fits the mask.
+/// The mask of a socket's type without flags, and the types: stream, datagram, sequenced packets.
 const KIND: u64 = 0xf;
 const STREAM: u64 = 1;
 const DATAGRAM: u64 = 2;
@@ -207,7 +208,7 @@ const INTERNET: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
 /// One condition of a rule: the argument's position and what it must be.
 type Test = (u8, SeccompCmpOp, u64);
 
-/// Rules by system call. A call with an empty list is denied whatever its arguments are.
+/// Rules by system call. A call with an empty list is always denied.
 #[derive(Default)]
 struct Rules(BTreeMap<c_long, Vec<SeccompRule>>);
 
@@ -218,13 +219,13 @@ impl Rules {
         }
     }
 
-    /// Denies `call` where every test holds.
+    /// Denies `call` if every test matches.
     fn deny_where(&mut self, call: c_long, tests: &[Test]) -> Result<(), BackendError> {
-        // A call that is denied altogether stays so.
+        // A call that is always denied stays so.
         if self.0.get(&call).is_some_and(Vec::is_empty) {
             return Ok(());
         }
-        // The kernel reads all of these arguments as 32 bits, so the rest of the register must not matter.
+        // The kernel reads these arguments as 32 bits, so the rest of the register must be ignored.
         let conditions: Result<Vec<_>, _> = tests
             .iter()
             .map(|(place, is, value)| SeccompCondition::new(*place, Dword, is.clone(), *value))
@@ -240,12 +241,12 @@ impl Rules {
     }
 }
 
-/// The filters for `confinement`. The kernel runs all of them on each call, and the strictest answer counts.
+/// Compiles the filters for `confinement`. The kernel runs all of them on each call, and the strictest answer counts.
 pub(super) fn compile(confinement: &Confinement, whom: Whom) -> Result<Vec<BpfProgram>, Refused> {
     programs(confinement, whom).map_err(|error| Refused::failed("system-calls", error))
 }
 
-/// Binds the calling thread to `filters`.
+/// Applies `filters` to the calling thread.
 pub(super) fn apply(filters: &[BpfProgram]) -> Result<(), Refused> {
     for filter in filters {
         apply_filter(filter).map_err(|error| Refused::failed("system-calls", error))?;
@@ -264,11 +265,11 @@ fn programs(confinement: &Confinement, whom: Whom) -> Result<Vec<BpfProgram>, Ba
     }
     if confinement.sealed {
         denied.deny(NAMES);
-        // A process that aborts signals itself.
+        // Aborting signals the process itself.
         let own = u64::from(std::process::id());
         denied.deny_where(libc::SYS_tgkill, &[(0, SeccompCmpOp::Ne, own)])?;
     }
-    // Its flags are in memory, where a filter can't look; told that it is missing, libraries use `clone`.
+    // Its flags are in memory, where a filter can't look. Libraries fall back to `clone` if it is missing.
     let mut missing = Rules::default();
     missing.deny(&[libc::SYS_clone3]);
     let mut programs = vec![missing.compiled(libc::ENOSYS)?, denied.compiled(libc::EPERM)?];
@@ -278,7 +279,7 @@ fn programs(confinement: &Confinement, whom: Whom) -> Result<Vec<BpfProgram>, Ba
     Ok(programs)
 }
 
-/// x32 calls come through the same entry with one bit more in their numbers, and so match no rule.
+/// x32 calls use the same entry point with an extra bit in their numbers, so they match no rule.
 fn no_x32() -> BpfProgram {
     const X32: u32 = 0x4000_0000;
     const LOAD_NUMBER: u16 = 0x20;
@@ -293,7 +294,7 @@ fn no_x32() -> BpfProgram {
     ]
 }
 
-/// Calls that are denied by their arguments, for everybody.
+/// Denies calls by their arguments, for every description.
 fn arguments(rules: &mut Rules) -> Result<(), BackendError> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
     for namespace in NAMESPACES {
@@ -304,8 +305,8 @@ fn arguments(rules: &mut Rules) -> Result<(), BackendError> {
         rules.deny_where(libc::SYS_ioctl, &[(1, Eq, command)])?;
     }
     rules.deny_where(libc::SYS_personality, &[(0, Ne, 0), (0, Ne, PERSONALITY_QUERY)])?;
-    // Another process of the same user may otherwise have its limits lowered, or be made to wait. Scheduler and processors
-    // stay open: libraries set those of their own threads by number.
+    // Otherwise another process of the same user could have its limits or its priority lowered. Scheduler and CPU
+    // affinity stay allowed, because libraries set those of their own threads by number.
     for call in [libc::SYS_prlimit64, libc::SYS_sched_setattr] {
         rules.deny_where(call, &[(0, Ne, 0)])?;
     }
@@ -313,7 +314,7 @@ fn arguments(rules: &mut Rules) -> Result<(), BackendError> {
         rules.deny_where(call, &[(0, Ne, one)])?;
         rules.deny_where(call, &[(1, Ne, 0)])?;
     }
-    // Such a file has no path, so Landlock lets it be executed.
+    // Such a file has no path, so Landlock would allow executing it.
     rules.deny_where(libc::SYS_memfd_create, &[(1, MaskedEq(NOT_EXECUTABLE), 0)])
 }
 
@@ -338,32 +339,32 @@ fn sockets(rules: &mut Rules, confinement: &Confinement) -> Result<(), BackendEr
         {
             rules.deny_where(libc::SYS_socket, &[(0, Ne, unix), (1, MaskedEq(KIND), kind)])?;
         }
-        // Landlock counts the ports of TCP alone: multipath TCP and the like would get past it.
+        // Landlock checks only the ports of TCP, so multipath TCP and the like would bypass it.
         for (kind, protocol) in [(STREAM, libc::IPPROTO_TCP), (DATAGRAM, libc::IPPROTO_UDP)] {
             let protocol = u64::from(protocol.cast_unsigned());
             let tests = [(0, Ne, unix), (1, MaskedEq(KIND), kind), (2, Ne, 0), (2, Ne, protocol)];
             rules.deny_where(libc::SYS_socket, &tests)?;
         }
     }
-    // A pair of datagram sockets can be turned to another address; of streams and sequences it can't.
+    // A pair of datagram sockets can be connected to another address; pairs of streams and sequenced packets can't.
     rules.deny_where(libc::SYS_socketpair, &[(0, Ne, unix)])?;
     if !confinement.unix_sockets {
         for kind in (0..=KIND).filter(|kind| ![STREAM, SEQUENCED].contains(kind)) {
             rules.deny_where(libc::SYS_socketpair, &[(0, Eq, unix), (1, MaskedEq(KIND), kind)])?;
         }
     }
-    // Sending with this flag connects without asking Landlock.
+    // Sending with this flag connects without a check by Landlock.
     let fast_open = u64::from(libc::MSG_FASTOPEN.cast_unsigned());
     for (call, flags) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
         rules.deny_where(call, &[(flags, MaskedEq(fast_open), fast_open)])?;
     }
-    // So does a socket that is turned into one of another protocol.
+    // So does switching a socket to another protocol.
     if confinement.connect != Ports::Any || confinement.bind != Ports::Any {
         let number = |number: i32| u64::from(number.cast_unsigned());
         let tests = [(1, Eq, number(libc::IPPROTO_TCP)), (2, Eq, number(libc::TCP_ULP))];
         rules.deny_where(libc::SYS_setsockopt, &tests)?;
     }
-    // A socket that listens without a port gets one from the kernel, again without asking.
+    // A socket that listens without a port gets one from the kernel, again without a check.
     if confinement.bind.closed() && !confinement.unix_sockets {
         rules.deny(&[libc::SYS_listen]);
     }
@@ -377,7 +378,7 @@ fn processes(rules: &mut Rules, confinement: &Confinement, whom: Whom) -> Result
     rules.deny(FORKS);
     let thread = u64::from(libc::CLONE_THREAD.cast_unsigned());
     rules.deny_where(libc::SYS_clone, &[(0, SeccompCmpOp::MaskedEq(thread), 0)])?;
-    // A program that is yet to be executed leaves the choice of files to Landlock.
+    // If the program is still to be executed, Landlock restricts which files may be.
     if whom == Whom::Itself {
         rules.deny(&[libc::SYS_execve, libc::SYS_execveat]);
     }
@@ -388,7 +389,7 @@ fn processes(rules: &mut Rules, confinement: &Confinement, whom: Whom) -> Result
 mod tests {
     use super::*;
 
-    /// The bound of the kernel's on the instructions of one filter.
+    /// The kernel's limit for the instructions of one filter.
     const MOST: usize = 4096;
 
     #[test]
@@ -409,7 +410,7 @@ mod tests {
         }
     }
 
-    /// What the kernel would answer to a call of this machine's architecture, as far as these programs need it.
+    /// Emulates the kernel's answer to a call of this architecture, as far as these programs need it.
     fn run(program: &[sock_filter], call: u32, args: [u64; 6]) -> u32 {
         let arch = if cfg!(target_arch = "x86_64") { 0xc000_003e } else { 0xc000_00b7 };
         let word = |at: u32| match at {
@@ -443,7 +444,7 @@ mod tests {
         }
     }
 
-    /// The error that a call ends with, or 0 where it is let through.
+    /// Returns the error of a call, or 0 if it is allowed.
     fn answer(confinement: &Confinement, whom: Whom, call: c_long, args: [u64; 6]) -> i32 {
         let call = u32::try_from(call).unwrap();
         let programs = compile(confinement, whom).unwrap();

@@ -6,8 +6,8 @@ use rustix::{
     thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities},
 };
 
-/// Capabilities about files, users and low ports: root in a container reads mounted files by them, and Landlock still bounds
-/// the paths. All others would undo the sandbox or reach past it.
+/// Capabilities for files, users and low ports: root in a container needs them to read mounted files, and Landlock
+/// still limits the paths. All others could undo or bypass the sandbox.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::DAC_READ_SEARCH)
@@ -21,7 +21,7 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
 /// Sets the limits, soft and hard, so that they can't be raised again.
 pub(super) fn apply(limits: &Limits) -> Result<(), Refused> {
     for (resource, most) in [(Resource::Core, 0), (Resource::Nofile, limits.open_files)] {
-        // A lower limit that is already there stays.
+        // A lower existing limit stays.
         let most = getrlimit(resource).maximum.map_or(most, |set| set.min(most));
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
             .map_err(|error| Refused::failed("limits", error))?;
@@ -29,7 +29,7 @@ pub(super) fn apply(limits: &Limits) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Gives up what root has and an ordinary user has not. With no new privileges set, no exec brings it back.
+/// Drops the privileges that root has over an ordinary user. With no-new-privileges set, no exec restores them.
 pub(super) fn give_up_capabilities() -> Result<(), Refused> {
     let failed = |error| Refused::failed("capabilities", error);
     let now = capabilities(None).map_err(failed)?;

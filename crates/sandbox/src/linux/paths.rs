@@ -21,10 +21,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The newest ABI whose rights the tests have seen at work. A newer kernel is held to these.
+/// The newest ABI whose rights are covered by tests. A newer kernel is limited to these.
 const TESTED: u32 = 7;
 
-/// Opens a file to say which one it is, and no more.
+/// Opens a file only to identify it.
 const TO_NAME: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// The loaders that the kernel executes on behalf of a program.
@@ -35,19 +35,19 @@ const LOADERS: [&str; 4] = [
     "/lib/ld-musl-aarch64.so.1",
 ];
 
-/// How many scripts may name each other as interpreter; the kernel's own bound.
+/// How many scripts may name each other as interpreter; the kernel's own limit.
 const SCRIPTS: usize = 4;
 
-/// Bytes of a script that the kernel looks at.
+/// Bytes of a script that the kernel reads.
 const HEAD: u64 = 256;
 
-/// What stands between the words of a script's first line. No other white space does.
+/// Separators of words in a script's first line; no other white space counts.
 const BLANKS: &[u8] = b" \t";
 
-/// Why a file is not opened to be executed.
-const NO_PROGRAM: &str = "it is no program";
+/// Why a file may not be executed.
+const NO_PROGRAM: &str = "it is not a program";
 
-/// The ABI that the kernel's system call answers with, or 0.
+/// Returns the ABI that the kernel reports, or 0.
 pub(crate) fn abi_of_kernel() -> u32 {
     // Without flags to set, this asks and restricts nothing.
     match RestrictSelf::default().no_new_privs(false).apply().map(|status| status.landlock) {
@@ -58,7 +58,7 @@ pub(crate) fn abi_of_kernel() -> u32 {
     }
 }
 
-/// Restricts the calling thread, and returns the paths that are left out.
+/// Restricts the calling thread, and returns the skipped paths.
 pub(super) fn apply(
     confinement: &Confinement,
     abi: u32,
@@ -80,7 +80,7 @@ fn known(abi: u32) -> ABI {
     ABI::from(abi.min(TESTED).cast_signed())
 }
 
-/// Everything that the ABI can deny is denied, until rules open it.
+/// Denies everything that the ABI can deny, except what rules allow.
 fn ruleset(confinement: &Confinement, abi: u32) -> Result<RulesetCreated, RulesetError> {
     let abi = known(abi);
     let mut ruleset = Ruleset::default()
@@ -93,7 +93,7 @@ fn ruleset(confinement: &Confinement, abi: u32) -> Result<RulesetCreated, Rulese
     if confinement.bind == Ports::Any {
         ports.remove(AccessNet::BindTcp);
     }
-    // The library takes an empty set for a mistake.
+    // The library rejects an empty set.
     if !ports.is_empty() {
         ruleset = ruleset.handle_access(ports)?;
     }
@@ -131,7 +131,7 @@ fn add_paths(
     let abi = known(abi);
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let execute = read | AccessFs::Execute;
-    // Device files have no place in a working folder: root could make one that reads the disk.
+    // No device files in a working folder: root could create one that reads the disk.
     let write =
         AccessFs::from_all(abi) & !(AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock);
     let may_execute = if program.is_some() && !confinement.spawn { read } else { execute };
@@ -163,7 +163,7 @@ fn rule(
     Ok(PathBeneath::new(opened, rights))
 }
 
-/// A rule for the program that was asked for, whatever the kernel makes of it: a user may run what they may not read.
+/// Creates a rule for the requested program, whatever its contents are: a user may run what they may not read.
 fn rule_of_file(
     path: &Path,
     rights: BitFlags<AccessFs>,
@@ -176,8 +176,8 @@ fn rule_of_file(
     Ok(PathBeneath::new(opened, rights & AccessFs::from_file(abi)))
 }
 
-/// A rule for what the kernel executes with a program. A script says itself what that is, so it opens nothing but a program:
-/// no folder, and no file that only has the mode of one, which a confined process may have given it.
+/// Creates a rule for a file that the kernel executes with a program. A script names it itself, so it must be a
+/// program: not a folder, and not a file that merely has an executable mode, which a confined process may have set.
 fn rule_of_program(
     path: &Path,
     rights: BitFlags<AccessFs>,
@@ -191,7 +191,7 @@ fn rule_of_program(
     Ok(PathBeneath::new(opened, rights & AccessFs::from_file(abi)))
 }
 
-/// Whether a file begins as scripts and binaries do. It is the very file that was opened, whatever its path leads to by now.
+/// Whether a file starts like a script or a binary. Checks the opened file, whatever its path leads to by now.
 fn begins_as_program(opened: &OwnedFd) -> bool {
     let mut start = [0_u8; 4];
     let file = File::open(format!("/proc/self/fd/{}", opened.as_raw_fd()));
@@ -199,40 +199,41 @@ fn begins_as_program(opened: &OwnedFd) -> bool {
     read.is_ok() && (start.starts_with(b"#!") || start == *b"\x7fELF")
 }
 
-/// What `path` leads to now, and what that is. Where it lies in a changeable place, no link leads it out of that.
+/// Opens what `path` leads to now, and returns its type and mode. Inside a changeable folder, no link may lead out of
+/// it.
 fn opened(path: &Path, place: Option<&Path>) -> Result<(OwnedFd, FileType, Mode), String> {
     if !path.is_absolute() {
         return Err(NOT_ABSOLUTE.to_owned());
     }
-    let told = |error: Errno| match error {
+    let reason = |error: Errno| match error {
         Errno::XDEV => LEADS_OUT.to_owned(),
         error => error.to_string(),
     };
-    // The way to the place itself can't be changed.
+    // The path to the folder itself can't be changed.
     let found = match place.filter(|place| *place != path) {
         Some(place) => opened_within(path, place),
         None => open(path, TO_NAME, Mode::empty()),
     };
-    let found = found.map_err(told)?;
-    let mode = fstat(&found).map_err(told)?.st_mode;
+    let found = found.map_err(reason)?;
+    let mode = fstat(&found).map_err(reason)?.st_mode;
     Ok((found, FileType::from_raw_mode(mode), Mode::from_raw_mode(mode)))
 }
 
-/// What `path` leads to now, where that lies in `place`. It is looked at where the very file lies that was opened, so that
-/// nobody can change it in between, and a link may say by its whole path what lies in the same place.
+/// Opens what `path` leads to now, if that is inside `place`. The location of the opened file is checked, so that it
+/// can't be changed in between, and a link may use an absolute path within the same folder.
 fn opened_within(path: &Path, place: &Path) -> Result<OwnedFd, Errno> {
     let none = Mode::empty();
     let around = open(place, TO_NAME, none)?;
-    // Links of the kernel's own lead to other views of the file system, in which the same path is something else.
+    // Magic links of the kernel lead to other views of the file system, where the same path is a different file.
     let found = match openat2(CWD, path, TO_NAME, none, ResolveFlags::NO_MAGICLINKS) {
-        // Where there is no such call, there is no Landlock either.
+        // Kernels without this call have no Landlock either.
         Err(Errno::NOSYS | Errno::PERM) => open(path, TO_NAME, none)?,
         found => found?,
     };
     match (location(&found), location(&around)) {
         (Some(end), Some(bounds)) if end.starts_with(&bounds) => Ok(found),
         (Some(_), Some(_)) => Err(Errno::XDEV),
-        // Without /proc, what a whole path leads to can't be told.
+        // Without /proc, the target of an absolute path can't be determined.
         _ => {
             let inner = path.strip_prefix(place).map_err(|_| Errno::XDEV)?;
             openat2(&around, inner, TO_NAME, none, ResolveFlags::BENEATH)
@@ -240,17 +241,17 @@ fn opened_within(path: &Path, place: &Path) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// Where an opened file lies.
+/// Returns the path of an opened file.
 fn location(opened: &OwnedFd) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd())).ok()
 }
 
-/// Whether no rule for `path` can be made without leaving the place that it lies in.
+/// Whether `path` leads out of `place`, so that no rule can be created for it.
 pub(crate) fn leads_out(path: &Path, place: &Path) -> bool {
     opened(path, Some(place)).is_err()
 }
 
-/// The files that the kernel executes when `program` is: itself, the interpreters of scripts, and the loader.
+/// Lists the files that the kernel executes with `program`: itself, the interpreters of scripts, and the loader.
 fn executed_for(program: &Path) -> Vec<PathBuf> {
     let mut files = vec![program.to_path_buf()];
     for _ in 0..SCRIPTS {
@@ -261,7 +262,7 @@ fn executed_for(program: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The first word after `#!`, as the kernel reads it.
+/// Returns the first word after `#!`, as the kernel reads it.
 fn interpreter(file: &Path) -> Option<PathBuf> {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
     let mut start = Vec::new();
@@ -274,7 +275,7 @@ fn interpreter(file: &Path) -> Option<PathBuf> {
     let begin = line.iter().position(|byte| !BLANKS.contains(byte))?;
     let (_, line) = line.split_at(begin);
     let end = line.iter().position(|byte| BLANKS.contains(byte) || matches!(byte, b'\n' | 0));
-    // Of a word that goes on beyond what the kernel looks at, it executes nothing.
+    // The kernel rejects a word that continues beyond what it reads.
     let end = end.or_else(|| ((start.len() as u64) < HEAD).then_some(line.len()))?;
     let (word, _) = line.split_at(end);
     (!word.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(word)))
@@ -339,7 +340,7 @@ mod tests {
             let path = folder.path().join(path);
             let rule = rule_of_program(&path, AccessFs::Execute.into(), ABI::V1);
             assert_eq!(rule.is_ok(), opens, "{}", path.display());
-            // What was asked for is run whatever it is.
+            // The requested program is run whatever it is.
             let rule = rule_of_file(&path, AccessFs::Execute.into(), ABI::V1);
             assert_eq!(rule.is_ok(), is_file, "{}", path.display());
         }
@@ -363,7 +364,7 @@ mod tests {
         symlink(view, at("place/view")).unwrap();
         symlink("../outside", at("place/inner/up")).unwrap();
         symlink("../../outside", at("place/inner/out")).unwrap();
-        // The inner one counts for nothing: the way to it can be changed.
+        // The inner folder is ignored, because the path to it can be changed.
         let confinement = Confinement::default().changeable([at("place/inner"), at("place")]);
         for (path, opens) in [
             ("place", true),

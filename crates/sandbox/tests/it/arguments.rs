@@ -146,7 +146,7 @@ fn a_path_that_is_not_text_is_refused() {
     assert!(matches!(launch.command(), Err(Refused::Description(_))));
 }
 
-/// A stand-in for bubblewrap: it writes its arguments down and runs what follows them.
+/// A fake bubblewrap that records its arguments and runs what follows them.
 #[test]
 fn bubblewrap_goes_around_the_confined_child() {
     or_skip!(requirements());

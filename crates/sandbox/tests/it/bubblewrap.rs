@@ -1,19 +1,19 @@
-//! The real bubblewrap around a child: what it adds to the kernel's own controls, and the work that goes
-//! on in it. The attempts to get out are made in it too.
+//! A child in the real bubblewrap: what it adds to the kernel's own controls, and ordinary work in it. The escape
+//! attempts run in it too.
 
 use crate::stage::{Stage, bubblewrap};
 use docent_sandbox::{Confinement, Mode};
 use docent_testenv::or_skip;
 use std::{io::Read, process::Stdio, sync::mpsc, time::Duration};
 
-/// What `code` says in bubblewrap.
+/// Runs `code` in bubblewrap.
 fn check(code: &str, change: impl Fn(Confinement, &Stage) -> Confinement, expected: &str) {
     let stage = Stage::new();
     let answer = stage.wrapped(code, change(stage.confinement(), &stage), None);
     assert_eq!(answer.as_deref(), Ok(expected), "{code}");
 }
 
-/// Landlock lets a child ask whether a file is there.
+/// Landlock lets a child check whether a file exists.
 #[test]
 fn what_is_not_named_is_out_of_sight() {
     or_skip!(bubblewrap());
@@ -35,7 +35,7 @@ fn work_goes_on() {
     );
     done("assert subprocess.run(['/bin/sh', '-c', 'true | cat > /dev/null']).returncode == 0");
     done("assert open('/proc/self/status').read(); os.urandom(8)");
-    // Both in either order: what is to be written to stays so.
+    // In either order, writable paths stay writable.
     let both = |same: Confinement, stage: &Stage| {
         same.write([stage.path("inside/file")]).read([stage.path("out/file")])
     };
@@ -47,7 +47,7 @@ fn work_goes_on() {
     check("open(inside + '/script', 'a').write('x')", both, "EROFS");
 }
 
-/// A server's folder is the user's home unless it has one of its own, and nobody has to show it that.
+/// A server's working folder is the user's home unless configured, and it need not be visible.
 #[test]
 fn a_working_folder_need_not_be_in_sight() {
     or_skip!(bubblewrap());
@@ -62,7 +62,7 @@ fn a_working_folder_need_not_be_in_sight() {
     }
 }
 
-/// docent knows the process of bubblewrap alone.
+/// docent knows only the process of bubblewrap.
 #[test]
 fn what_runs_in_it_ends_with_it() {
     or_skip!(bubblewrap());
@@ -76,7 +76,7 @@ fn what_runs_in_it_ends_with_it() {
     pipe.read_exact(&mut said).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
-    // The pipe ends with the last process that holds it.
+    // The pipe is closed when the last process that has it ends.
     let (ended, end) = mpsc::channel();
     std::thread::spawn(move || ended.send(pipe.read_to_string(&mut String::new()).unwrap()));
     let read = end.recv_timeout(Duration::from_mins(1)).expect("it outlived bubblewrap");

@@ -1,4 +1,4 @@
-//! Attempts to get out. Each succeeds without the sandbox, which shows that it is the sandbox that stops it.
+//! Escape attempts. Each succeeds without the sandbox, which shows that the sandbox stops it.
 
 use crate::stage::{Stage, bubblewrap, launch, requirements};
 use docent_sandbox::{Confinement, Limits, Mode, Ports};
@@ -10,12 +10,12 @@ use std::{
 
 type Change = fn(Confinement) -> Confinement;
 
-/// Python code, what the description adds to the ordinary one, and the errors that count as stopped.
+/// Python code, additions to the default description, and the errors that count as stopped.
 struct Attempt {
     code: &'static str,
     change: Change,
     stopped: &'static [&'static str],
-    /// Without the sandbox only root gets through.
+    /// Without the sandbox only root succeeds.
     root: bool,
 }
 
@@ -69,7 +69,7 @@ fn check(attempts: &[Attempt]) {
 const ACCESS: &[&str] = &["EACCES"];
 const PERMISSION: &[&str] = &["EPERM"];
 
-/// Some port that is not the listener's.
+/// A port other than the listener's.
 fn another_port(confinement: Confinement) -> Confinement {
     confinement.connect(Ports::Some(vec![1]))
 }
@@ -101,7 +101,7 @@ fn files_outside_stay_closed() {
     ]);
 }
 
-/// The kernel and the sandbox must read the same name in it: what they differ in could be a link to anything.
+/// The kernel and the sandbox must read the same name in it; a different name could be a link to anything.
 #[test]
 fn the_first_line_of_a_script_opens_nothing() {
     or_skip!(requirements());
@@ -122,12 +122,12 @@ fn the_first_line_of_a_script_opens_nothing() {
         assert_eq!(String::from_utf8_lossy(&free.stdout), "text\n", "{free:?}");
         let held = run(Mode::Strict);
         assert!(held.stdout.is_empty(), "{held:?}");
-        let told = String::from_utf8_lossy(&held.stderr);
-        assert!(told.contains("PermissionError"), "{end:?}: {told}");
+        let stderr = String::from_utf8_lossy(&held.stderr);
+        assert!(stderr.contains("PermissionError"), "{end:?}: {stderr}");
     }
 }
 
-/// What a program may write to, it can also put a link into, and be started anew.
+/// A program can create a link in a writable folder, and be restarted.
 #[test]
 fn a_link_in_a_changeable_place_opens_nothing() {
     or_skip!(requirements());
@@ -206,7 +206,7 @@ fn the_network_is_what_the_description_says() {
         attempt(TCP, ACCESS).with(another_port),
         attempt(TCP, ACCESS).with(|confinement| confinement.bind(Ports::Any)),
         attempt(TCP, ACCESS).with(UDP),
-        // Three ways to a TCP peer that Landlock does not look at.
+        // Three ways to a TCP peer that Landlock does not check.
         attempt(
             "socket.socket().sendto(b'x', socket.MSG_FASTOPEN, ('127.0.0.1', port))",
             PERMISSION,
@@ -276,7 +276,7 @@ fn other_processes_are_out_of_reach() {
             "call('prlimit64', os.getppid(), 7, 0, (ctypes.c_uint64 * 2)())",
             PERMISSION,
         ),
-        // Each as it is already, so that nothing comes of it.
+        // Sets current values, so that nothing changes.
         attempt(
             "p = os.getppid(); os.setpriority(os.PRIO_PROCESS, p, os.getpriority(os.PRIO_PROCESS, p))",
             PERMISSION,
@@ -351,10 +351,10 @@ fn limits_hold_and_can_not_be_raised() {
     or_skip!(requirements());
     check(&[
         attempt("keep = [open('/dev/null') for _ in range(100)]", &["EMFILE"]).with(tight),
-        // A capability that root has and a confined root has not.
+        // A capability that root has and a confined root does not have.
         attempt("os.nice(-1)", &["EPERM", "EACCES"]).by_root(),
     ]);
-    // Whether root may raise its limits without the sandbox differs between machines, so this is tried inside alone.
+    // Whether root may raise its limits without the sandbox differs between machines, so this is only tried inside.
     let stage = Stage::new();
     let raise = "call('prlimit64', 0, 7, (ctypes.c_uint64 * 2)(65, 65), 0)";
     assert_eq!(stage.python(raise, tight(stage.confinement()), Mode::Strict), "EPERM");

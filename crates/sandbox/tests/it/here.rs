@@ -44,7 +44,7 @@ fn the_process_is_bound_from_then_on() {
 
 #[test]
 fn a_sealed_process_names_nothing_and_works_on() {
-    // Whatever the paths say, which Landlock goes by.
+    // Independently of the paths, which Landlock checks.
     let open = Confinement::default().read(["/"]).write(["/"]).spawn(true);
     let sealed = open.clone().sealed(true);
     let denied = "error: Operation not permitted (os error 1)";

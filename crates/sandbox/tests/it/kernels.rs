@@ -1,4 +1,4 @@
-//! What is reported, and refused, on kernels that this machine does not have.
+//! Reports and refusals on kernels that this machine does not have.
 
 use docent_sandbox::{Confinement, Launch, Mode, Offered, Ports, Refused, State, plan};
 
@@ -6,7 +6,7 @@ fn kernel(landlock: u32, seccomp: bool) -> Offered {
     Offered { landlock, seccomp, no_new_privs: true, bubblewrap: None }
 }
 
-/// What auto lists as missing is what strict refuses for.
+/// Auto lists as missing what strict refuses.
 fn check(offered: &Offered, confinement: &Confinement, missing: &[&str]) {
     let auto = plan(confinement, Mode::Auto, offered).unwrap();
     let found: Vec<_> = auto.missing().map(|control| control.name).collect();
@@ -78,7 +78,7 @@ fn what_is_said_of_sockets_agrees() {
         ["udp", "tcp-connect"].map(|name| report.control(name).unwrap().detail.clone())
     };
     for detail in said(&Confinement::default()) {
-        assert_eq!(detail, "seccomp: no internet socket can be made");
+        assert_eq!(detail, "seccomp: no internet socket can be created");
     }
     let [udp, tcp] = said(&Confinement::default().connect(Ports::Some(vec![443])));
     assert!(udp.contains("only those of TCP") && tcp.contains("[443]"), "{udp}; {tcp}");
@@ -110,7 +110,7 @@ fn bubblewrap_that_is_not_installed_is_reported_or_refused() {
 }
 
 #[test]
-fn a_launch_without_spawn_needs_landlock_to_tell_programs_apart() {
+fn a_launch_without_spawn_needs_landlock_to_distinguish_programs() {
     let launch = Launch::new("/bin/true", [""; 0], Confinement::default(), Mode::Auto);
     let report = launch.command_with(&kernel(0, true)).unwrap().report;
     assert_eq!(report.control("spawn").unwrap().state, State::NotOffered);

@@ -1,4 +1,4 @@
-//! The sandbox against the running kernel: real children that try to get out, and ordinary work that must go on.
+//! The sandbox on the running kernel: real children that try to escape, and ordinary work that must succeed.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 

@@ -21,10 +21,10 @@ use tempfile::TempDir;
 /// The program with the hidden subcommand.
 pub(crate) const PROBE: &str = env!("CARGO_BIN_EXE_docent-sandbox-probe");
 
-/// The system's own Python, whose files are among those that a child may read.
+/// The system's Python, whose files a child may read.
 const PYTHON: &str = "/usr/bin/python3";
 
-/// What each attempt starts with. `N` has the numbers of system calls, which differ between machines.
+/// Prelude of each attempt. `N` contains the numbers of system calls, which differ between architectures.
 const PRELUDE: &str = r#"
 import ctypes, errno, fcntl, json, mmap, os, resource, signal, socket, stat, subprocess, sys, termios, threading
 inside, out, outside, port, udp, name = sys.argv[2:8]
@@ -45,7 +45,7 @@ except OSError as error:
     print(errno.errorcode.get(error.errno, error.errno))
 "#;
 
-/// What a child finds around it. Each run has one of its own, since some attempts destroy it.
+/// Folders and listeners for a child. Each run has its own, since some attempts destroy them.
 pub(crate) struct Stage {
     folder: TempDir,
     tcp: TcpListener,
@@ -86,17 +86,17 @@ impl Stage {
         self.tcp.local_addr().unwrap().port()
     }
 
-    /// What a child may touch unless a test says more: `inside` to read, `out` to write.
+    /// The default confinement of a child: `inside` to read, `out` to write.
     pub(crate) fn confinement(&self) -> Confinement {
         Confinement::for_child([self.path("inside")]).write([self.path("out")])
     }
 
-    /// What `code` says: `done`, or the name of the error that it ended with.
+    /// Runs `code`; returns `done`, or the name of the error that it ended with.
     pub(crate) fn python(&self, code: &str, confinement: Confinement, mode: Mode) -> String {
         said(code, &self.launch(code, confinement, mode), &Offered::look())
     }
 
-    /// The same with the real bubblewrap around the child.
+    /// The same in the real bubblewrap.
     pub(crate) fn wrapped(
         &self,
         code: &str,
@@ -107,7 +107,7 @@ impl Stage {
         Ok(said(code, &Launch { cwd, ..launch }, &offered))
     }
 
-    /// A child that the real bubblewrap is to be around.
+    /// A child to run in the real bubblewrap.
     pub(crate) fn wrapping(
         &self,
         code: &str,
@@ -127,7 +127,7 @@ impl Stage {
     }
 }
 
-/// Python, and a kernel with all that the sandbox uses. The error is the reason to skip a test.
+/// Checks for Python, and a kernel with everything that the sandbox uses. The error is the reason to skip a test.
 pub(crate) fn requirements() -> Result<(), String> {
     docent_testenv::find_program("python3")?;
     let everything = Confinement::default().connect(Ports::Some(vec![443])).unix_sockets(true);
@@ -135,8 +135,8 @@ pub(crate) fn requirements() -> Result<(), String> {
     planned.map(drop).map_err(|refused| refused.to_string())
 }
 
-/// The installed bubblewrap, or the one that `cargo xtask test` has fetched. The error is the reason to skip a test: a
-/// container or a distribution may also keep from its users the namespaces that bubblewrap needs.
+/// Finds the installed bubblewrap, or the one that `cargo xtask test` fetched. The error is the reason to skip a test:
+/// a container or a distribution may deny users the namespaces that bubblewrap needs.
 pub(crate) fn bubblewrap() -> Result<PathBuf, String> {
     static FOUND: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let look = || -> Result<PathBuf, String> {
@@ -158,8 +158,8 @@ pub(crate) fn bubblewrap() -> Result<PathBuf, String> {
 
 fn said(code: &str, launch: &Launch, offered: &Offered) -> String {
     let output = launch.command_with(offered).unwrap().command.output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{} {code}: {told}", launch.mode);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{} {code}: {stderr}", launch.mode);
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 

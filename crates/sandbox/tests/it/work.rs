@@ -1,4 +1,4 @@
-//! Ordinary work under the sandbox: what must not be stopped.
+//! Ordinary work in the sandbox, which must not be blocked.
 
 use crate::stage::{Stage, launch, requirements};
 use docent_sandbox::{Confinement, Mode, Ports};
@@ -45,7 +45,7 @@ fn files_are_read_and_written_where_they_may_be() {
         "s = open('/proc/self/status').read(); assert 'NoNewPrivs:\\t1' in s and 'Seccomp:\\t2' in s",
         same,
     );
-    // Bits of the capabilities about files, users and low ports.
+    // Bits of the capabilities for files, users and low ports.
     check(
         "c = [l.split()[1] for l in open('/proc/self/status') if l[:6] in ('CapEff', 'CapPrm', 'CapInh')]\n\
          assert len(c) == 3 and not any(int(bits, 16) & ~0x4ff for bits in c)",
@@ -148,7 +148,7 @@ fn an_ordinary_program_finds_its_libraries() {
     let stage = Stage::new();
     let output = launch("ls", vec![stage.path("inside").into()], stage.confinement(), Mode::Strict);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "file\nscript\n");
-    // Nothing of the system is open by default; the program and its loader alone can't find their libraries.
+    // Nothing of the system is accessible by default; the program and its loader can't find their libraries.
     let output = launch("ls", vec![], Confinement::default(), Mode::Strict);
     assert!(!output.status.success());
 }
