@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_shape_is_no_line() {
+    fn text_in_another_format_is_not_a_line() {
         let (line, _) = sealed(&Chain::new(None), Head::NONE);
         let text = String::from_utf8(line).unwrap();
         let text = text.trim_end();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_is_written_and_read() {
+    fn a_head_round_trips() {
         let head = Head { seq: 12, hash: plain(b"x") };
         assert_eq!(head.to_string().parse(), Ok(head));
         for bad in ["", "12", ":", "x:00", "12:00", "1:2:3"] {

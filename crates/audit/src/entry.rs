@@ -67,7 +67,7 @@ mod tests {
     use crate::MAX_LINE;
 
     #[test]
-    fn the_worst_line_is_below_the_bound() {
+    fn the_longest_line_is_below_the_maximum() {
         let bad = "\u{1}".repeat(1 << 20);
         let text = bad.as_str();
         let entry = Entry {

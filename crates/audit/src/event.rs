@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_read_back_and_calls_are_none() {
+    fn events_round_trip_and_calls_are_not_events() {
         for event in [
             Event::Torn { bytes: 9, digest: [7; 32] },
             Event::RotatedElsewhere { from: 1, to: 200 },
@@ -135,7 +135,7 @@ mod tests {
         }
     }
     #[test]
-    fn files_are_let_go_one_by_one_and_for_good() {
+    fn files_are_removed_one_by_one_and_for_good() {
         for (keep, oldest) in [
             ([2, 2, 2, 2, 2], [1, 1, 2, 3, 4]),
             ([0, 0, 0, 0, 0], [2, 3, 4, 5, 6]),

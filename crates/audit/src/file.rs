@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn turning_over_keeps_so_many() {
+    fn rotation_keeps_the_configured_number() {
         for (keep, want) in [
             (0, vec![]),
             (1, vec!["a"]),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_can_not_be_moved_pushes_no_other_out() {
+    fn a_file_that_cannot_be_moved_pushes_out_no_other() {
         let folder = tempfile::tempdir().unwrap();
         touch(folder.path(), &["a.1", "a.2"]);
         let log = Folder::from(folder.path());
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_file_is_what_the_chain_goes_on_from() {
+    fn the_chain_continues_from_the_end_of_a_file() {
         let chain = Chain::new(None);
         let mut whole = Vec::new();
         let first = chain.seal(Head::NONE, b",\"a\":1", &mut whole);

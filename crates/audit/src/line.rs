@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_shown_on_one_line_whatever_it_holds() {
+    fn a_line_is_shown_on_one_line_whatever_it_contains() {
         let cases = [
             (
                 r#"{"time":"t","principal":"ann","client":"c/1","method":"tools/call","tool":"echo","outcome":"error","reason":"not_found","reference":"ab12","duration_ms":1.25,"bytes":7,"later":1}"#,
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_fit_or_not() {
+    fn filters_match_or_not() {
         let call = line(
             r#"{"time":"1970-01-01T00:00:10.000Z","principal":"ann","prompt":"greet","outcome":"ok"}"#,
         );

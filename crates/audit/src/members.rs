@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_comes_back_from_one_ascii_line() {
+    fn every_text_round_trips_through_one_ascii_line() {
         for text in [
             "",
             "plain",

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_is_not_there_is_named() {
+    fn a_missing_log_is_named() {
         let folder = tempfile::tempdir().unwrap();
         for path in [folder.path().join("none.jsonl"), folder.path().to_owned()] {
             let error = sources(&path).unwrap_err().to_string();

@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_hold_what_they_say() {
+    fn buckets_contain_their_values() {
         let mut values: Vec<u64> = (0..5000).collect();
         values.extend((12..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + 1]));
         values.push(u64::MAX);

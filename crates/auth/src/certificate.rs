@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_mean_nothing_are_refused() {
+    fn invalid_rules_are_rejected() {
         for matches in [
             Match::Fingerprint(String::new()),
             Match::Fingerprint("07".repeat(20)),
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_one_name_open_the_same() {
+    fn rules_of_one_name_grant_the_same() {
         let opens = |host: &str, scopes: &[&str]| CertificateRule {
             scopes: scopes.iter().map(ToString::to_string).collect(),
             ..rule("ci", named(host))

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn where_metadata_is_looked_for() {
+    fn metadata_urls() {
         let names =
             ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"];
         for (name, path) in [("https://a.example", ""), ("https://a.example/", "")] {

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_refused() {
+    fn invalid_utf8_is_rejected() {
         assert_eq!(object(b"{\"a\":\"\xff\"}"), None);
     }
 }

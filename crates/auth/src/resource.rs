@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_document_stands() {
+    fn metadata_document_urls() {
         for (resource, want) in [
             ("https://docent.example.com/mcp", Some(URL)),
             ("https://docent.example.com/mcp/#a", Some(URL)),

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_map_names_counts() {
+    fn only_mapped_scopes_count() {
         let read = map(&[("mcp:read", &["code:*", "docs:*"]), ("mcp:tree", &["repo_tree"])], false);
         check(&read, &json!({"scope": "openid mcp:read"}), &["code:*", "docs:*"]);
         check(&read, &json!({"scp": ["mcp:tree", "mcp:read"]}), &["repo_tree", "code:*", "docs:*"]);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn passthrough_takes_docents_own_form_alone() {
+    fn passthrough_accepts_only_docents_own_form() {
         let open = map(&[("code:*", &["docs:*"])], true);
         check(
             &open,
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_open_a_tool() {
+    fn scopes_that_grant_a_tool() {
         let entries: &[(&str, &[&str])] = &[
             ("all", &["*"]),
             ("mcp:read", &["code:*", "docs:*"]),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_mean_nothing_are_refused() {
+    fn invalid_settings_are_rejected() {
         for (granted, own) in [
             ("a b", "*"),
             ("", "*"),

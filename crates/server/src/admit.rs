@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_meter_counts_each_client_by_itself() {
+    fn a_rate_limiter_counts_each_client_separately() {
         let meter = Meter::per_minute(NonZeroU32::new(5).unwrap());
         let (ann, bob) = (client("ann"), client("bob"));
         let passed = (0..8).filter(|_| meter.check(&ann).is_ok()).count();
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_lane_has_a_line_and_the_line_has_an_end() {
+    async fn calls_beyond_the_limit_queue_and_the_queue_is_bounded() {
         let lanes = Lanes::new(1);
         let ann = client("ann");
         let first = lanes.enter(ann.clone(), PATIENT).await.unwrap();
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_has_waited_too_long_leaves_the_line() {
+    async fn a_call_that_waited_too_long_leaves_the_queue() {
         let lanes = Lanes::new(1);
         let ann = client("ann");
         let first = lanes.enter(ann.clone(), PATIENT).await.unwrap();
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn few_lanes_are_kept_of_clients_that_are_gone() {
+    async fn few_idle_clients_are_remembered() {
         let lanes = Lanes::new(1);
         let mut places = Vec::new();
         for n in 0..2 * QUIET_LANES {

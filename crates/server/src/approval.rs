@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_hidden_behind_something_long() {
+    fn a_long_value_hides_nothing() {
         let listed =
             of(&json!({"padding": "x".repeat(5000), "path": "/etc/\u{202e}gpj.exe"})).unwrap();
         assert!(listed.starts_with("\n\"path\": \"/etc/<U+202E>gpj.exe\"\n\"padding\": "), "{listed}");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_takes_one_line_and_not_all_of_it() {
+    fn a_name_takes_only_a_part_of_one_line() {
         for name in ["a\npath: \"/tmp\"", "a\r\u{85}\u{2028}b", "\u{1b}[2Ja", &"\n".repeat(5000)] {
             let listed = of(&json!({"path": "/etc/shadow", (name): 1})).unwrap();
             assert!(listed.starts_with("\n\"path\": \"/etc/shadow\"\n\""), "{listed}");
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_shown_is_not_asked_about() {
+    fn a_call_that_cannot_be_shown_is_not_asked_about() {
         let mut arguments = numbered(20);
         arguments["path"] = json!("/etc/shadow");
         let listed = of(&arguments).unwrap();

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_server_says_is_written_as_it_came() {
+    fn content_of_another_server_is_written_unchanged() {
         let extra = json!({
             "annotations": {"readOnlyHint": true, "odd": 1}, "odd": {"a": [1]}, "icons": 5, "_meta": {"own": 1},
         });
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_survive_the_way_there_and_back() {
+    fn levels_survive_a_round_trip() {
         for each in [
             Level::Debug,
             Level::Info,

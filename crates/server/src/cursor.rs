@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_goes_on_after_its_last_item_when_the_list_changes() {
+    fn a_page_continues_after_its_last_item_when_the_list_changes() {
         let seal = Seal::new().unwrap();
         let (_, cursor) = read(&seal, &["a", "b", "c"], None, "ann");
         assert_eq!(read(&seal, &["new", "a", "b", "c"], cursor.as_deref(), "ann").0, ["c"]);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seal_runs_out() {
+    fn a_seal_expires() {
         let seal = Seal::new().unwrap();
         let sealed = seal.close(&1, "x", Some(Duration::ZERO));
         // The clock of a seal counts milliseconds: it remains valid until the next one begins.

@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_with_time_left_says_itself_what_is_missing() {
+    fn a_tool_before_its_deadline_reports_what_is_missing() {
         let outcome = docent_tool::Outcome {
             content: vec![Block::text("half of it")],
             structured: Some(json!({"word": "b"})),
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_answer_is_what_was_handed_over() {
+    fn a_late_answer_contains_the_emitted_pieces() {
         let (result, ending) = with(Dialect::V2025_11_25, 1 << 20, |finish, _| {
             finish.late(vec![Block::text("so far")])
         });
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_keeps_its_place_in_the_table() {
+    fn a_failure_keeps_its_code() {
         let failure = Failure::new(FailureKind::NotFound, "Document not found")
             .hint("List them with docs list.");
         let (result, ending) =
@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn the_audit_line_says_why_in_docent_s_own_words() {
+    fn the_audit_reason_is_in_docents_own_words() {
         let refused = || ToolError::Refused {
             code: -32603,
             message: "closing".into(),

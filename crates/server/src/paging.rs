@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_left_alone() {
+    fn an_answer_that_fits_is_unchanged() {
         let text = "y".repeat(7000);
         let mut answer = result(vec![ContentBlock::text(&text)], Some(json!({"n": 1})));
         let before = answer.clone();
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn structured_content_is_cut_and_kept_whole() {
+    fn structured_content_is_shortened_and_stored_in_full() {
         let whole = json!({"hits": (0..3000).map(|n| json!({"text": format!("hit {n}")})).collect::<Vec<_>>(), "long/name": "z".repeat(9000), "count": 3000});
         let mut answer = result(vec![ContentBlock::text("found 3000")], Some(whole.clone()));
         let (id, parts) = fit(&mut answer, 8192, None).unwrap();
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_structured_content_meets_the_schema() {
+    fn shortened_structured_content_matches_the_schema() {
         let schema = json!({"type": "object", "properties": {"items": {"type": "array", "minItems": 2000}}, "required": ["items"]});
         let checker = Checker::new("t", Arc::new(schema.as_object().unwrap().clone()));
         let mut answer = result(vec![], Some(json!({"items": vec!["abcdefgh"; 3000]})));
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn later_texts_follow_and_pictures_become_links() {
+    fn later_texts_follow_and_images_become_links() {
         let blocks = vec![
             ContentBlock::text("short"),
             ContentBlock::image("A".repeat(20_000), "image/png"),

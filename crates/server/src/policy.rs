@@ -228,7 +228,7 @@ mod tests {
     );
 
     #[test]
-    fn the_first_rule_that_speaks_decides() {
+    fn the_first_matching_rule_decides() {
         let policy = Policy {
             rules: vec![
                 rule("ops may", &["ops"], &[], &["web:*"], Action::Allow),
@@ -289,14 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn what_wants_approval_is_not_read() {
+    fn a_rule_that_needs_approval_denies_reads() {
         let policy = Policy { rules: vec![rule("ask", &[], &[], &["docs:*"], Action::Approve)] };
         let who = ann();
         assert!(!policy.may_see(&who, "docs") && policy.may_see(&who, "code"));
     }
 
     #[test]
-    fn the_rule_that_decides_bounds_what_it_lets_through() {
+    fn the_deciding_rule_limits_the_call() {
         let slow = RuleBounds { rate_per_minute: NonZeroU32::new(2), timeout: None };
         let short = RuleBounds { rate_per_minute: None, timeout: Some(Duration::from_secs(1)) };
         let with = |bounds, rule: Rule| Rule { bounds, ..rule };

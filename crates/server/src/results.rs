@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_read_by_its_owner_alone() {
+    fn a_part_is_readable_only_by_its_owner() {
         let results = Results::new(Duration::from_mins(1));
         let id = ResultId::new();
         results.keep(&id, &"ann".into(), parts(&id, "more"));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_make_room() {
+    fn the_oldest_results_are_dropped() {
         let results =
             Results { kept: Mutex::default(), ttl: Duration::from_mins(1), most_bytes: 10 };
         let ids: Vec<ResultId> = (0..4).map(|_| ResultId::new()).collect();

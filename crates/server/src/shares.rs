@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_of_greedy_clients_takes_everything() {
+    fn greedy_clients_cannot_take_everything() {
         for (slots, want) in
             [(1, [1, 0, 0]), (2, [1, 1, 0]), (12, [6, 3, 2]), (2000, [1000, 500, 250])]
         {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_number_takes_the_place_of_the_rule() {
+    fn a_configured_number_replaces_the_rule() {
         let shares = FairShares::new(8, Some(7));
         let first = greedy(&shares, "a");
         assert_eq!((first.len(), greedy(&shares, "b").len()), (7, 1));
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_hold_slots_have_lanes_of_their_own() {
+    fn clients_with_slots_have_unique_lanes() {
         let shares = FairShares::new(64, None);
         let lane = |name: &str| shares.try_take(client(name)).unwrap();
         let (a, b, again) = (lane("a"), lane("b"), lane("a"));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn who_no_longer_waits_keeps_no_slot() {
+    fn an_abandoned_wait_keeps_no_slot() {
         let shares = FairShares::new(1, None);
         let running = shares.take(client("a")).now_or_never().unwrap();
         let gone = wait(&shares, "b");

@@ -106,7 +106,7 @@ mod tests {
     use std::{collections::BTreeMap, time::Duration};
 
     #[test]
-    fn certificates_are_known_by_rule() {
+    fn certificates_are_identified_by_rule() {
         let print = "ab".repeat(32);
         let rule = |name: &str, matches| CertificateRule {
             name: name.into(),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_ends_by_itself() {
+    fn an_expired_token_grants_nothing() {
         let strangers = opening("*");
         let opens = |until| !strangers.current(ann(until)).scopes.is_empty();
         let now = SystemTime::now();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_opens_what_its_scopes_open_now() {
+    fn a_token_grants_what_its_scopes_grant_now() {
         let until = SystemTime::now().checked_add(Duration::from_hours(1));
         for own in ["docs:*", "*"] {
             let strangers = opening(own);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_has_auth_s_own_words() {
+    fn a_rejection_has_the_reason_of_the_auth_crate() {
         let why = opening("*").why_refused("not-a-token");
         assert_eq!(why.as_deref(), Some("the token is malformed: expected three dot-separated parts"));
         assert_eq!(Strangers::default().why_refused("not-a-token"), None);

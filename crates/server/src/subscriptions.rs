@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_hears_of_the_first_and_the_last_watcher() {
+    fn a_provider_is_notified_of_the_first_and_the_last_watcher() {
         let files = Arc::new(Files::default());
         let hub = Hub::new(Arc::from([Arc::clone(&files) as Arc<dyn Provider>]));
         let all = principal("*");
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn news_are_kept_once_and_only_when_wanted() {
+    fn changes_are_kept_once_and_only_when_wanted() {
         let hub = Hub::new(Arc::from([]));
         let member = hub.join(News { tools: true, ..News::default() }, ear("*"), None);
         for _ in 0..3 {

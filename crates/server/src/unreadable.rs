@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_not_be_read_is_named() {
+    fn unreadable_requests_name_the_problem() {
         let cases = [
             ("no/such", json!({}), -32601, "method", "no/such"),
             ("tools/call", json!({}), -32602, "parameter", "name"),

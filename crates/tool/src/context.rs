@@ -566,7 +566,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_s_time_moves_the_deadline() {
+    fn answer_time_of_the_client_extends_the_deadline() {
         let (now, hour) = (Instant::now(), Duration::from_hours(1));
         let cases = [
             (Some(now), Duration::ZERO, Some(Stop::Deadline)),
@@ -625,7 +625,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn blocking_work_is_in_its_client_s_lane_and_that_of_no_client_in_none() {
+    async fn blocking_work_has_the_lane_of_its_client() {
         let of_a_client = CallContext::new(Arc::new(InLaneTwo), CancellationToken::new(), None);
         for (context, want) in [(nobody(), None), (of_a_client, Some(2))] {
             assert_eq!(context.blocking(|_| Ok(current_lane())).await.unwrap(), want);
@@ -654,7 +654,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hurried_call_stops_as_if_its_deadline_had_come() {
+    async fn a_call_stops_at_shutdown_as_at_its_deadline() {
         let hour = Duration::from_hours(1);
         for deadline in [None, Some(Instant::now() + hour)] {
             let (slow, cancel) = (Arc::new(Slow(hour, SetOnce::new())), CancellationToken::new());

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_may_hold_null() {
+    fn an_answer_may_contain_null() {
         #[derive(Serialize, JsonSchema)]
         struct Found {
             /// Where.

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn templates_tell_their_members() {
+    fn templates_match_their_members() {
         let cases = [
             ("demo://text/{id}", "demo://text/1", true),
             ("demo://text/{id}", "demo://text/1/2", false),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_templates_nor_addresses_are_endless() {
+    fn templates_and_addresses_are_bounded() {
         assert!(Template::new(&"{a}".repeat(MOST_EXPRESSIONS)).is_some());
         assert!(Template::new(&"{a}".repeat(MOST_EXPRESSIONS + 1)).is_none());
         assert!(Template::new(&"a".repeat(LONGEST + 1)).is_none());

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_over_long_frame_is_not_kept() {
+    async fn an_oversized_frame_is_not_kept() {
         let mut input = vec![b'a'; 1 << 20];
         input.extend_from_slice(b"\n{}\n");
         let mut lines = Lines::new(&input[..], 1024);

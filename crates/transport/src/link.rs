@@ -655,7 +655,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_read_meanwhile_is_not_stuck() {
+    async fn a_peer_that_has_read_since_is_not_stuck() {
         let (out, mut read) = mpsc::channel(1);
         let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         let mut link = link(&[ping, ping], out.clone());

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn after_shutdown_only_initialize_is_heard() {
+    fn after_shutdown_only_initialize_is_served() {
         check(
             Conversation::new(Handshake::Required, false),
             &[
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locked_conversation_hears_initialize_alone() {
+    fn a_locked_connection_accepts_only_initialize() {
         check(
             Conversation::new(Handshake::Optional, true),
             &[

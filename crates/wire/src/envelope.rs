@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused_with_its_id_where_there_is_one() {
+    fn invalid_messages_are_rejected_with_their_id_if_any() {
         check(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, "null -32600");
         check(r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#, "null -32600");
         check(r#"{"jsonrpc":"2.0","id":{"a":1},"method":"x"}"#, "null -32600");
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_text_are_a_parse_error() {
+    fn invalid_utf8_is_a_parse_error() {
         assert!(matches!(
             read(b"{\"\xff\":1}"),
             Frame::One(Err(Refusal { code: code::PARSE, .. }))

@@ -83,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn few_steps_go_out_as_they_are_reported() {
+    fn a_few_steps_are_sent_immediately() {
         let times = [0, 0, 1, 50, 100, 100, 2_000, 2_001];
         assert_eq!(sent(times), times.map(|time| (time, time)));
     }
 
     #[test]
-    fn no_second_has_more_than_ten_and_the_last_is_among_them() {
+    fn at_most_ten_steps_a_second_including_the_last() {
         for (count, interval) in [(100_000, 0), (50_000, 1), (5_000, 7), (500, 90), (100, 150)] {
             let out = sent((0..count).map(|number| number * interval));
             assert_eq!(out.last().unwrap().1, (count - 1) * interval, "the last step arrives");

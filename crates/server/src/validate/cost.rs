@@ -613,7 +613,7 @@ mod tests {
     }
 
     #[test]
-    fn honest_schemas_are_modest() {
+    fn ordinary_schemas_are_within_limits() {
         let part = json!({
             "type": "array", "minItems": 1, "description": "Some.",
             "items": {"anyOf": [{"$ref": "#/$defs/one"}, {"$ref": "#/$defs/two"}, {"type": "null"}]},
@@ -701,7 +701,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_validator_forgets_counts_each_time() {
+    fn uncached_visits_count_each_time() {
         let numbers = json!((0..8000).collect::<Vec<_>>());
         let refs = vec![json!({"$ref": "#/$defs/part"}); 20_000];
         let around = |mut part: Value| {

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn authorities_are_read_whole_or_not_at_all() {
+    fn authorities_are_parsed_completely_or_rejected() {
         let cases = [
             ("localhost", Some("localhost")),
             ("LocalHost:8001", Some("localhost:8001")),

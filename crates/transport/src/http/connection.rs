@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_that_came_before_the_end_of_the_wait_is_seen() {
+    async fn a_request_before_the_end_of_the_wait_is_seen() {
         use std::io::Write;
         for _ in 0..200 {
             let (mut io, mut peer, clock) = answered().await;

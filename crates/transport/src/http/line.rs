@@ -730,7 +730,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_answers_that_were_taken_can_be_had_again() {
+    async fn the_last_answers_read_can_be_read_again() {
         assert_eq!(kept(6, 0, true).await, [2, 3, 4, 5]);
         assert_eq!(kept(6, READ.1 / 2 - 100, true).await, [4, 5]);
         assert_eq!(kept(3, READ.1, true).await, Vec::<u64>::new());
@@ -751,7 +751,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_answers_that_were_taken_are_those_that_ended_last() {
+    async fn the_last_answers_read_are_those_that_ended_last() {
         let (line, mut server) = line();
         let mut slow = line.ask(request(0)).await.unwrap();
         for id in 1..=READ.0 as u64 {
@@ -795,7 +795,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_reader_of_a_stream_hears_of_its_end() {
+    async fn every_reader_of_a_stream_sees_its_end() {
         let (line, mut server) = line();
         let mut first = line.ask(request(1)).await.unwrap();
         let mut second = line.resume("0/0").unwrap();
@@ -832,7 +832,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_is_behind_is_waited_for_until_it_leaves() {
+    async fn a_slow_reader_is_waited_for_until_it_leaves() {
         let (line, mut server) = line();
         let mut reader = line.listen().unwrap();
         for number in 0..KEPT {
@@ -914,7 +914,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_session_in_which_nothing_is_said_ends() {
+    async fn a_silent_session_ends() {
         let (line, mut server) = line();
         let begun = Instant::now();
         assert!(server.receive().await.is_none());

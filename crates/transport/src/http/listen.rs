@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_listener_without_files_pauses_and_goes_on() {
+    async fn a_listener_without_free_files_pauses_and_continues() {
         let no_files = || io::Error::from_raw_os_error(24);
         let left_again = || io::ErrorKind::ConnectionAborted.into();
         check(no_files, 0, Duration::ZERO).await;
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_for_those_without_a_place_are_an_answer() {
+    fn the_response_without_a_slot_is_valid_http() {
         let text = std::str::from_utf8(FULL).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.contains(&format!("content-length: {}", body.len())), "{text}");

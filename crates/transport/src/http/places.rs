@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_counted_in_all_and_by_address() {
+    fn slots_are_counted_in_total_and_by_address() {
         check((2, 9), &["1.1.1.1", "2.2.2.2", "3.3.3.3"], &[true, true, false]);
         check((9, 1), &["1.1.1.1", "1.1.1.1", "3.3.3.3"], &[true, false, true]);
         check((9, 1), &["1.1.1.1", "::ffff:1.1.1.1"], &[true, false]);

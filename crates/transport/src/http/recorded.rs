@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_without_end_is_not_held() {
+    fn an_endless_message_is_not_buffered() {
         let traffic = Traffic::new(str::to_owned);
         traffic.set(Capture { on: true, payloads: false });
         let who = Connection { hop: Hop::Client, peer: "a".into(), via: "http" };

@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_has_its_share_makes_room_with_its_own_sessions_alone() {
+    async fn a_client_that_used_its_share_loses_its_own_sessions() {
         let sessions = Sessions::default();
         for (id, owner) in [("1", "a"), ("2", "b"), ("3", "a"), ("4", "a")] {
             sessions.begin(id, owner);
