@@ -1,4 +1,4 @@
-//! Checks one layer against the known keys and brings its keys to their one spelling.
+//! Checks one layer against the known keys and normalizes the spelling of its keys.
 
 use super::{
     error::{Problem, Source},
@@ -6,7 +6,7 @@ use super::{
 };
 use serde_json::{Map, Value};
 
-/// Collects what is wrong in one place.
+/// Collects the problems of one layer.
 #[derive(Debug)]
 pub(super) struct Checker {
     place: Source,
@@ -22,10 +22,10 @@ impl Checker {
         self.problems
     }
 
-    /// The value of a whole file, keys in snake case; what was wrong is left out and noted.
+    /// Checks a whole file and returns it with keys in snake case; invalid parts are dropped and reported.
     pub(super) fn file(&mut self, value: Value) -> Value {
         let mut value = value;
-        // Editors find the schema by this key; it configures nothing.
+        // Editors find the schema by this key; it has no other effect.
         if let Some(map) = value.as_object_mut() {
             map.shift_remove("$schema");
         }
@@ -39,7 +39,7 @@ impl Checker {
         .unwrap_or_else(|| Value::Object(Map::new()))
     }
 
-    /// One value of a known key.
+    /// Checks one value of a known key.
     pub(super) fn field(&mut self, path: &str, field: &Field, value: Value) -> Option<Value> {
         self.value(path, &field.kind, value, field.secret)
     }
@@ -110,7 +110,7 @@ impl Checker {
     }
 }
 
-/// A value from text, as environment variables hold it. What can't be read stays a string, for the check to refuse.
+/// Parses a value from an environment variable. Invalid text stays a string, which the check rejects.
 pub(super) fn from_text(kind: &Kind, text: &str) -> Value {
     let parsed = match kind {
         Kind::Switch => match text.to_ascii_lowercase().as_str() {
@@ -145,7 +145,7 @@ fn snake_case(key: &str) -> String {
     snake
 }
 
-/// What the user may have meant: a near key of this table, the same key of another, or all that this table has.
+/// Suggests a similar key of this table, the same key of another one, or all keys of this table.
 fn advice(path: &str, fields: &[Field], key: &str) -> String {
     let snake = snake_case(key).trim_start_matches('_').replace('-', "_");
     let near = fields
@@ -169,7 +169,7 @@ fn advice(path: &str, fields: &[Field], key: &str) -> String {
         .map(|field| join(path, &field.name))
         .unwrap_or_default();
     let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-    format!("the nearest known key is `{nearest}`, and known here are: {}", known.join(", "))
+    format!("the most similar key is `{nearest}`; known here: {}", known.join(", "))
 }
 
 fn describe(value: &Value) -> String {
@@ -188,7 +188,7 @@ fn type_name(value: &Value) -> &'static str {
         Value::Number(_) => "a number",
         Value::String(_) => "a string",
         Value::Array(_) => "a list",
-        // toml hands a date over as a table with this one key.
+        // The toml crate represents a date as a table with this one key.
         Value::Object(map) if map.contains_key("$__toml_private_datetime") => "a date",
         Value::Object(_) => "a table",
     }
@@ -268,7 +268,7 @@ mod tests {
         check(
             json!({"telemetry": {"x": 1}}),
             Err(&[
-                "docent.toml: unknown key `telemetry.x`; the nearest known key is `telemetry.service_name`, and known here are: otlp_endpoint, service_name",
+                "docent.toml: unknown key `telemetry.x`; the most similar key is `telemetry.service_name`; known here: otlp_endpoint, service_name",
             ]),
         );
     }

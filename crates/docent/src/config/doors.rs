@@ -1,4 +1,4 @@
-//! Certificates, tokens, the audit log and the web, from values as typed to values as used.
+//! Resolves the settings of certificates, tokens, the audit log and web search.
 
 use super::{
     Audit, Key as ClientKey, Oauth, Tls, Web,
@@ -56,14 +56,14 @@ impl Resolver<'_> {
             if raw.resource.is_some() {
                 self.problem(
                     RESOURCE,
-                    "needs `server.oauth.issuers`: whom tokens are accepted from",
+                    "needs `server.oauth.issuers`: the issuers whose tokens are accepted",
                 );
             }
             return None;
         }
         let Some(resource) = raw.resource else {
             let what =
-                "need `server.oauth.resource`: the address by which clients know this server";
+                "need `server.oauth.resource`: the public address of this server";
             self.problem("server.oauth.issuers", what);
             return None;
         };
@@ -142,7 +142,7 @@ impl Resolver<'_> {
             self.problem(KEY, what);
         }
         if !rules.is_empty() && !has_authority {
-            let what = "need `server.tls.client_ca`: the authorities whose certificates count";
+            let what = "need `server.tls.client_ca`: the authorities whose certificates are accepted";
             self.problem(KEY, what);
         }
         if let Err(error) = docent_auth::Certificates::new(rules.clone()) {
@@ -191,7 +191,7 @@ impl Resolver<'_> {
 
     fn searxng(&mut self, raw: &RawProvider) -> Option<Provider> {
         if raw.url.is_none() {
-            let what = "names searxng, which has no address of its own: set `web.searxng.url`";
+            let what = "names searxng, which has no default address: set `web.searxng.url`";
             self.problem("web.providers", what);
         }
         let (base, key) = self.provider("web.searxng", raw);
@@ -223,23 +223,23 @@ impl Resolver<'_> {
             Ok(url) if url.password().is_some() || !url.username().is_empty() => {
                 self.problem(
                     key,
-                    "has a user name or a password in it: use `key_env` or `key_file`",
+                    "contains a user name or a password: use `key_env` or `key_file` instead",
                 );
                 None
             }
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Some(url),
             Ok(_) => {
-                self.problem(key, "must be an address that begins with http:// or https://");
+                self.problem(key, "must be a URL that begins with http:// or https://");
                 None
             }
             Err(error) => {
-                self.problem(key, format!("is no address: {error}"));
+                self.problem(key, format!("is not a valid URL: {error}"));
                 None
             }
         }
     }
 
-    /// A secret that a variable or a file holds. It is masked from then on.
+    /// Reads a secret from a variable or a file. It is masked from then on.
     fn held(&mut self, table: &str, env: Option<String>, file: Option<String>) -> Option<Secret> {
         let text = match (env, file) {
             (None, None) => return None,
@@ -258,7 +258,7 @@ impl Resolver<'_> {
                 match self.secret_file(&path) {
                     Ok(text) => text,
                     Err(error) => {
-                        self.problem(&key, format!("can't read {}: {error}", path.display()));
+                        self.problem(&key, format!("cannot read {}: {error}", path.display()));
                         return None;
                     }
                 }

@@ -1,4 +1,4 @@
-//! Changes configuration files for the commands that do so, and leaves everything else in them as it is written.
+//! Edits configuration files and preserves everything else in them, including comments.
 
 use super::{
     layers::{self, Inputs, parse_text, user_dir},
@@ -10,17 +10,17 @@ use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, Table};
 
-/// A file that was changed.
+/// A changed file.
 #[derive(Debug)]
 pub(crate) struct Edited {
     pub(crate) path: PathBuf,
-    /// What was in it before; `None` where it is new.
+    /// The previous contents; `None` if the file is new.
     before: Option<String>,
     after: String,
 }
 
 impl Edited {
-    /// Puts the file back as it was. Returns whether it did: not where it has changed again since.
+    /// Restores the previous contents. Returns `false` without doing so if the file has changed since.
     pub(crate) fn undo(&self) -> anyhow::Result<bool> {
         if read(&self.path)? != self.after {
             return Ok(false);
@@ -42,7 +42,7 @@ pub(crate) fn add_collection(
     keys: &Map<String, Value>,
 ) -> anyhow::Result<Edited> {
     let folder = if of_the_user {
-        user_dir(inputs).context("there is no home directory to keep your own settings in")?
+        user_dir(inputs).context("no home directory for your own settings")?
     } else {
         root_of(inputs)
     };
@@ -55,7 +55,7 @@ pub(crate) fn add_collection(
     let after = if is_json(&path) {
         let mut tree = parsed(&path, &text)?;
         let collections = object(&mut tree, &["docs", "collections"])
-            .with_context(|| format!("{}: docs.collections is no object", path.display()))?;
+            .with_context(|| format!("{}: docs.collections is not an object", path.display()))?;
         collections.insert(name.to_owned(), Value::Object(keys.clone()));
         format!("{tree:#}\n")
     } else {
@@ -73,7 +73,7 @@ pub(crate) fn add_collection(
     Ok(Edited { path, before, after })
 }
 
-/// Takes a collection out of the file that holds it; `None` where none does.
+/// Removes a collection from the file that defines it; `None` if no file does.
 pub(crate) fn remove_collection(inputs: &Inputs, name: &str) -> anyhow::Result<Option<PathBuf>> {
     for path in layers::files_of(inputs).into_iter().rev().filter(|path| path.exists()) {
         let text = read(&path)?;
@@ -98,7 +98,7 @@ pub(crate) fn remove_collection(inputs: &Inputs, name: &str) -> anyhow::Result<O
     Ok(None)
 }
 
-/// Sets dotted keys of a file that are not set there yet; gives back those that are.
+/// Sets dotted keys that a file does not set yet; returns those that it does.
 pub(crate) fn add_keys(path: &Path, keys: &Map<String, Value>) -> anyhow::Result<Vec<String>> {
     let text = if path.exists() { read(path)? } else { String::new() };
     let mut kept = Vec::new();
@@ -107,7 +107,7 @@ pub(crate) fn add_keys(path: &Path, keys: &Map<String, Value>) -> anyhow::Result
         for (key, value) in keys {
             let (tables, name) = split(key);
             let within = object(&mut tree, &tables)
-                .with_context(|| format!("{}: `{key}` has no place", path.display()))?;
+                .with_context(|| format!("{}: cannot set `{key}`", path.display()))?;
             if within.contains_key(name) {
                 kept.push(key.clone());
             } else {
@@ -137,13 +137,13 @@ pub(crate) fn add_keys(path: &Path, keys: &Map<String, Value>) -> anyhow::Result
     Ok(kept)
 }
 
-/// The tables of a dotted key, and its name in the last of them.
+/// Splits a dotted key into its tables and its name.
 fn split(key: &str) -> (Vec<&str>, &str) {
     let (tables, name) = key.rsplit_once('.').map_or(("", key), |(tables, name)| (tables, name));
     (tables.split('.').filter(|table| !table.is_empty()).collect(), name)
 }
 
-/// The file that a folder has, or the one that is made there.
+/// Returns the configuration file of a folder, or the path of a new one.
 pub(super) fn file_of(folder: &Path) -> PathBuf {
     let (toml, json) = (folder.join("docent.toml"), folder.join("docent.json"));
     if json.exists() && !toml.exists() { json } else { toml }
@@ -154,7 +154,7 @@ fn is_json(path: &Path) -> bool {
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
-    layers::read(path).with_context(|| format!("{} can't be read", path.display()))
+    layers::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 fn parsed(path: &Path, text: &str) -> anyhow::Result<Value> {
@@ -162,10 +162,10 @@ fn parsed(path: &Path, text: &str) -> anyhow::Result<Value> {
 }
 
 fn document(path: &Path, text: &str) -> anyhow::Result<DocumentMut> {
-    text.parse().with_context(|| format!("{} is no TOML", path.display()))
+    text.parse().with_context(|| format!("invalid TOML in {}", path.display()))
 }
 
-/// The object below these keys, made where there is none.
+/// Returns the object at these keys, creating it if needed.
 fn object<'a>(tree: &'a mut Value, keys: &[&str]) -> Option<&'a mut Map<String, Value>> {
     let mut here = tree;
     for key in keys {
@@ -175,7 +175,7 @@ fn object<'a>(tree: &'a mut Value, keys: &[&str]) -> Option<&'a mut Map<String, 
     here.as_object_mut()
 }
 
-/// The table of a key, made where there is none.
+/// Returns the table of a key, creating it if needed.
 fn table<'a>(within: &'a mut Table, key: &str, path: &Path) -> anyhow::Result<&'a mut Table> {
     let made = || {
         let mut table = Table::new();
@@ -186,7 +186,7 @@ fn table<'a>(within: &'a mut Table, key: &str, path: &Path) -> anyhow::Result<&'
     if let Item::Value(value) = item
         && let Some(inline) = value.as_inline_table_mut()
     {
-        // What stands in one line can't take a table of several.
+        // An inline table can't contain a multi-line table.
         *item = Item::Table(std::mem::take(inline).into_table());
         if let Some(mut key) = within.key_mut(key) {
             key.fmt();
@@ -194,7 +194,7 @@ fn table<'a>(within: &'a mut Table, key: &str, path: &Path) -> anyhow::Result<&'
     }
     match within.get_mut(key).and_then(Item::as_table_mut) {
         Some(table) => Ok(table),
-        None => bail!("{}: {key} is no table", path.display()),
+        None => bail!("{}: {key} is not a table", path.display()),
     }
 }
 
@@ -208,7 +208,7 @@ fn toml_value(value: &Value) -> toml_edit::Value {
     }
 }
 
-/// Replaces a file as a whole, so that no reader sees a part of it. A link is not followed, and not replaced.
+/// Replaces a file atomically. A link is neither followed nor replaced.
 pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     let failed = || format!("cannot write {}", path.display());
     let folder = Folder::resolve(path.parent().unwrap_or(Path::new(".")));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_t_be_changed_is_told() {
+    fn what_can_t_be_changed_is_reported() {
         let place = tempfile::tempdir().unwrap();
         let inputs = Inputs { working_dir: place.path().to_owned(), ..Inputs::default() };
         for text in ["docs = 1\n", "a = ["] {

@@ -1,7 +1,7 @@
-//! `.env` files: the `MCP_*` variables in them, for those who start docent with `--env-file`.
+//! Reads the `MCP_*` variables of a `.env` file for `--env-file`.
 //!
-//! Such a file belongs to a project, which may be someone else's: without the flag nothing of it applies, and a warning
-//! names what was left out. All other variables in it are the project's own and are never read into the configuration.
+//! Such a file belongs to a project, which may be untrusted: without the flag none of it applies, and a warning names
+//! what was ignored. All other variables in it are the project's own and never enter the configuration.
 
 use super::{error::ConfigError, keys, layers};
 use std::{ffi::OsString, path::PathBuf};
@@ -14,24 +14,24 @@ const FILE_NAME: &str = ".env";
 pub enum EnvFile {
     /// The one in the first root.
     OfRoot,
-    /// The one at this path, which the user names.
+    /// The one at this path, named by the user.
     At(PathBuf),
 }
 
 impl EnvFile {
-    /// The value of `--env-file`, which is empty where the flag stands alone.
+    /// Parses the value of `--env-file`, which is empty if the flag has none.
     pub(crate) fn of_flag(value: OsString) -> Self {
         if value.is_empty() { Self::OfRoot } else { Self::At(value.into()) }
     }
 }
 
-/// The variables of docent in the file that `--env-file` asks for, in the order written.
+/// docent's variables in the file of `--env-file`, in the order written.
 pub(super) struct Variables {
     pub(super) path: PathBuf,
     pub(super) pairs: Vec<(String, String)>,
 }
 
-/// Reads the file that `--env-file` asks for; `None` without the flag.
+/// Reads the file of `--env-file`; `None` without the flag.
 pub(super) fn read(inputs: &layers::Inputs) -> Result<Option<Variables>, ConfigError> {
     let (path, text) = match &inputs.flags.env_file {
         None => return Ok(None),
@@ -56,7 +56,7 @@ pub(super) fn read(inputs: &layers::Inputs) -> Result<Option<Variables>, ConfigE
     Ok(Some(Variables { path, pairs: pairs.collect() }))
 }
 
-/// What to tell the user of the root's file, where it sets variables of docent and `--env-file` is not given.
+/// Returns a warning if the root's file sets docent's variables and `--env-file` is not given.
 pub(super) fn ignored(inputs: &layers::Inputs) -> Option<String> {
     if inputs.flags.env_file.is_some() {
         return None;
@@ -71,19 +71,19 @@ pub(super) fn ignored(inputs: &layers::Inputs) -> Option<String> {
         return None;
     }
     Some(format!(
-        "{} sets {}, and docent ignores it; pass --env-file to read it, if you trust the project",
+        "{} sets {}, which docent ignores; pass --env-file to read it if you trust the project",
         path.display(),
         names.join(", ")
     ))
 }
 
-/// Whether a variable is one that docent shares with other MCP servers.
+/// Whether docent shares this variable with other MCP servers.
 fn is_known(name: &str) -> bool {
     name.starts_with("MCP_")
         && keys::settings().any(|setting| setting.field.extra_env.as_deref() == Some(name))
 }
 
-/// The names in a file, also in one with lines that can't be read.
+/// Returns the names in a file, even if some lines are invalid.
 fn names(text: &str) -> Vec<String> {
     match parse(text) {
         Ok(pairs) => pairs.into_iter().map(|(name, _)| name).collect(),
@@ -94,15 +94,15 @@ fn names(text: &str) -> Vec<String> {
     }
 }
 
-/// What is wrong with a line. The line itself is left out: it may hold a secret.
+/// The problem of a line. Excludes the line itself, which may contain a secret.
 #[derive(Debug, PartialEq, Eq)]
 struct Malformed {
     line: usize,
     message: String,
 }
 
-/// Reads `NAME=value` lines: comments, `export`, quotes and values of several lines as shells and dotenv have them.
-/// Nothing is expanded.
+/// Parses `NAME=value` lines: comments, `export`, quotes and multi-line values as in shells and dotenv, without
+/// expansion.
 fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
     let mut pairs = Vec::new();
     let mut lines = text.lines().enumerate();
@@ -124,7 +124,7 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
                 let mut rest = value.get(1..).unwrap_or_default().to_owned();
                 let mut searched = 0;
                 loop {
-                    // What was searched before is left out: the file may be one long value.
+                    // Don't search the same text twice: the file may be one long value.
                     let end = rest.get(searched..).and_then(|line| closing(line, quote));
                     if let Some(end) = end.map(|end| searched + end) {
                         let (inner, after) = rest.split_at(end);
@@ -154,7 +154,7 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
     Ok(pairs)
 }
 
-/// The name that a line sets, without `export`.
+/// Returns the name that a line sets, without `export`.
 fn declared(text: &str) -> Option<&str> {
     let text = text.trim();
     let name = text.strip_prefix("export").map_or(text, |rest| {
@@ -165,7 +165,7 @@ fn declared(text: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// Where a quoted text ends. A backslash escapes what follows it, but not within single quotes.
+/// Returns the end of a quoted text. A backslash escapes the next character, except within single quotes.
 fn closing(text: &str, quote: char) -> Option<usize> {
     let mut is_escaped = false;
     for (at, character) in text.char_indices() {
@@ -200,7 +200,7 @@ fn unescape(text: &str) -> String {
     plain
 }
 
-/// A value without the comment after it.
+/// Strips the comment after a value.
 fn unquoted(value: &str) -> &str {
     if value.starts_with('#') {
         return "";

@@ -1,23 +1,23 @@
-//! The environment as the configuration sees it: the one place that reads the process's own.
+//! The environment as the configuration sees it. The only module that reads the process's environment.
 
 use std::collections::BTreeMap;
 
-/// Holds the key that was among the arguments when docent was started. It is docent's alone: no setting, and no program
-/// that docent starts, gets to see it.
+/// The variable with the key that was given with `--auth`. Only docent sees it: no setting and no program that docent
+/// starts can read it.
 pub(crate) const HANDED: &str = "DOCENT_HANDED_AUTH";
 
-/// Environment variables. An empty one counts as unset. Holds secrets, so it can't be printed.
+/// Environment variables. An empty one counts as unset. Contains secrets, so it has no `Debug`.
 #[derive(Clone, Default)]
 pub struct Environment(BTreeMap<String, String>);
 
 impl Environment {
-    /// The key that docent was started with, where it was taken off the process list. An empty one is a demand for a key that
-    /// nobody has, and not the lack of one.
+    /// Returns the key given with `--auth`, after it was removed from the process list. An empty key means that auth is
+    /// required and no key is valid, not that there is none.
     pub(crate) fn handed() -> Option<String> {
         std::env::var_os(HANDED)?.into_string().ok()
     }
 
-    /// The environment of this process; what is not Unicode is left out.
+    /// Returns the environment of this process without values that are not Unicode.
     pub fn of_process() -> Self {
         let pairs = std::env::vars_os();
         pairs
@@ -26,12 +26,12 @@ impl Environment {
             .collect()
     }
 
-    /// A variable that is set to something.
+    /// Returns the value of a non-empty variable.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
-    /// The names of all variables that are set to something.
+    /// Returns the names of all non-empty variables.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }

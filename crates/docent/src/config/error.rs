@@ -1,11 +1,11 @@
-//! What can be wrong with a configuration, said so that it can be mended.
+//! Errors of the configuration, worded so that the user can fix them.
 
 use std::{fmt, io, path::PathBuf};
 
-/// Where a value came from.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Built in.
+    /// The built-in default.
     Default,
     /// A configuration file.
     File(PathBuf),
@@ -34,12 +34,12 @@ impl fmt::Display for Source {
     }
 }
 
-/// One thing to mend.
+/// One problem to fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it was found.
+    /// The source of the value.
     pub place: Source,
-    /// What is wrong, with its key, and what is accepted.
+    /// What is wrong, with the key and the accepted values.
     pub what: String,
 }
 
@@ -49,12 +49,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why there is no configuration to work with.
+/// Why the configuration can't be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A file is there but can't be read.
-    #[error("can't read the configuration file {} (mend it, or write a new one with `docent config init`)", path.display())]
+    /// A file exists but can't be read.
+    #[error("cannot read the configuration file {} (fix it, or write a new one with `docent config init`)", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum ConfigError {
         message: String,
     },
     /// The file of `--env-file` can't be read.
-    #[error("cannot read {}; name a file that exists with --env-file PATH, or leave the flag out", path.display())]
+    #[error("cannot read {}; name a file that exists with --env-file PATH, or omit the flag", path.display())]
     ReadEnvFile {
         /// The file.
         path: PathBuf,
@@ -95,7 +95,7 @@ pub enum ConfigError {
         /// What is wrong with the line.
         message: String,
     },
-    /// Two files claim the same place.
+    /// Two configuration files are in the same folder.
     #[error(
         "both {} and {} exist; docent reads one of them: keep docent.toml and remove docent.json, or the other way round",
         toml.display(), json.display()
@@ -106,32 +106,32 @@ pub enum ConfigError {
         /// The other.
         json: PathBuf,
     },
-    /// Keys or values that can't stand.
+    /// Invalid keys or values.
     #[error("{}", lines(.0))]
     Problems(Vec<Problem>),
-    /// Auth is on and nobody could pass.
+    /// Auth is required but no key is configured.
     #[error(
-        "auth is required but no key is configured ({0} asks for it): set MCP_API_KEY, pass --auth TOKEN, or add server.auth.keys"
+        "auth is required (by {0}) but no key is configured: set MCP_API_KEY, pass --auth TOKEN, or add server.auth.keys"
     )]
     NoKey(Source),
-    /// Anybody on the network could connect.
+    /// Anyone on the network could connect.
     #[error(
         "refusing to listen on {host} without auth ({place}): set MCP_API_KEY or pass --auth TOKEN, bind 127.0.0.1, or pass --allow-open if everyone who can reach it may use it"
     )]
     Open {
         /// The address.
         host: String,
-        /// Which layer sets it.
+        /// The layer that sets it.
         place: Source,
     },
-    /// The same, although a key is there: auth is turned off.
+    /// The same with a key that is configured while auth is off.
     #[error(
         "refusing to listen on {host} without auth ({place}): a key is configured, but {off} turns auth off: set MCP_AUTH_REQUIRED=true or remove it, bind 127.0.0.1, or pass --allow-open if everyone who can reach it may use it"
     )]
     AuthOff {
         /// The address.
         host: String,
-        /// Which layer sets it.
+        /// The layer that sets it.
         place: Source,
         /// Which layer turns auth off.
         off: Source,

@@ -1,5 +1,4 @@
-//! What docent alone reads of a server's entry, and what is wrong with it. The registry knows the fields that clients share;
-//! these are the others.
+//! Reads the docent-specific fields of a server's entry. The registry crate knows the fields that all clients share.
 
 use super::Secret;
 use docent_registry::{Need, Problem, Server};
@@ -7,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::PathBuf};
 
-/// Providers of docent's own, whose names no server may have: scopes would open the one for the other.
+/// Names of docent's own providers, which no server may have: scopes for the one would match the other.
 const TAKEN: [&str; 7] = ["repo", "code", "docs", "web", "file", "prompts", "hub"];
 
-/// What can be written, and how.
+/// The fields and their formats.
 const FIELDS: [(&str, &str); 15] = [
     ("warm", "true or false"),
     ("idle_ms", "a whole number of milliseconds, 0 to keep it running"),
@@ -32,13 +31,13 @@ const FIELDS: [(&str, &str); 15] = [
     ("oauth", "a table with client_id, client_secret, scopes and redirect_port"),
 ];
 
-/// Fields without which a server could do, or show, more than is meant: an entry whose own are wrong is not used.
+/// Fields that restrict a server: an entry with an invalid one is not used.
 const BINDING: [&str; 3] = ["hide", "only", "sandbox"];
 
-/// What to do where a registry has no say.
+/// The remedy for fields that a registry may not set.
 pub(super) const IN_YOUR_OWN: &str = "take the server over into `mcp_servers` of your own docent.toml (`docent servers add`), and say it there";
 
-/// What can be written below `oauth`.
+/// The fields of `oauth`.
 const OAUTH: [&str; 6] = [
     "client_id",
     "client_secret",
@@ -48,57 +47,57 @@ const OAUTH: [&str; 6] = [
     "redirect_port",
 ];
 
-/// What docent alone reads of an entry.
+/// The docent-specific fields of an entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Extra {
-    /// Started with docent, and kept.
+    /// Whether it is started with docent and kept running.
     pub warm: bool,
-    /// How long it may be unused; 0 keeps it.
+    /// How long it may be idle before it is stopped; 0 keeps it running.
     #[serde(alias = "idleMs")]
     pub idle_ms: Option<u64>,
-    /// The most that a call may take, however much progress it reports.
+    /// The maximum duration of a call, regardless of progress.
     #[serde(alias = "maxTimeoutMs")]
     pub max_timeout_ms: Option<u64>,
-    /// Which failed calls are repeated.
+    /// Which failed calls are retried.
     pub retry: Option<Retry>,
-    /// Calls that may run at once.
+    /// Maximum number of concurrent calls.
     pub concurrency: Option<usize>,
-    /// How long answers are kept.
+    /// How long results are cached.
     #[serde(alias = "cacheMs")]
     pub cache_ms: Option<u64>,
-    /// Other names of its tools.
+    /// New names of its tools.
     pub rename: BTreeMap<String, String>,
-    /// Tools that are not offered.
+    /// Tools to hide.
     pub hide: Vec<String>,
-    /// The only tools that are.
+    /// The only tools to offer.
     pub only: Vec<String>,
-    /// Other descriptions.
+    /// Replacement descriptions.
     pub describe: BTreeMap<String, String>,
-    /// Whether definitions that change, and tools that are new, are held back.
+    /// Whether changed definitions and new tools are held back.
     pub pinned: Option<bool>,
-    /// Whether tools that are new are offered without approval.
+    /// Whether new tools are offered without approval.
     pub accept_new_tools: Option<bool>,
-    /// Folders that it is told of.
+    /// Folders to report as roots.
     pub roots: Vec<String>,
-    /// What the kernel holds it to.
+    /// The sandbox.
     pub sandbox: Held,
-    /// Whether a registry names it, which may hold it more tightly and opens nothing.
+    /// Whether it comes from a registry, which may tighten the sandbox but not loosen it.
     #[serde(skip)]
     pub of_a_registry: bool,
-    /// How to sign in.
+    /// The OAuth settings.
     pub oauth: Oauth,
 }
 
-/// Calls that are repeated after certain errors, for servers that do not say which of their tools may be.
+/// Retries of calls after certain errors, for servers that do not annotate which tools are safe to retry.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawRetry")]
 pub struct Retry {
     /// The error codes.
     pub codes: Vec<i64>,
-    /// How often, after the first call.
+    /// Number of retries.
     pub attempts: u32,
-    /// The pause before the first repetition; the second is twice as long, and so on.
+    /// The pause before the first retry; it doubles with each further one.
     pub backoff_ms: u64,
 }
 
@@ -128,34 +127,34 @@ impl TryFrom<RawRetry> for Retry {
     }
 }
 
-/// What the kernel holds a server to: a word, or what it may touch beside the usual.
+/// The sandbox of a server: a level, or the guarded level with extra paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum Held {
     /// `off`, `guarded` or `strict`.
     Word(Level),
-    /// Guarded, with more.
+    /// A level with extra access.
     More {
-        /// How tightly.
+        /// The level.
         #[serde(default)]
         level: Level,
-        /// What it may read beside.
+        /// Additional paths to read.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         read: Vec<PathBuf>,
-        /// What it may write beside.
+        /// Additional paths to write.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         write: Vec<PathBuf>,
         /// Whether it may use the network.
         #[serde(skip_serializing_if = "Option::is_none")]
         network: Option<bool>,
     },
-    /// As the policy has it.
+    /// The policy's setting.
     #[default]
     Unsaid,
 }
 
 impl Held {
-    /// Leaves of it what holds a server more tightly than it is held anyway, and says whether that is less than it was.
+    /// Keeps only the parts that tighten the sandbox, and returns whether anything was dropped.
     fn tighten(&mut self) -> bool {
         let (held, loosens) = match std::mem::take(self) {
             Self::Unsaid | Self::Word(Level::Guarded) => (Self::Unsaid, false),
@@ -182,50 +181,50 @@ impl Held {
     }
 }
 
-/// How tightly a server is held.
+/// The level of a server's sandbox.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Not at all.
+    /// No sandbox.
     Off,
-    /// No credentials, writing only where servers usually do, the network as it is.
+    /// No credentials, writes only where servers usually write, unrestricted network.
     #[default]
     Guarded,
-    /// The roots to read, and nothing else.
+    /// Reads the roots and nothing else.
     Strict,
 }
 
-/// How to sign in at a server that wants it.
+/// OAuth settings for a server that requires sign-in.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Oauth {
-    /// docent's name there, where it is registered already.
+    /// docent's client id, if it is registered already.
     #[serde(alias = "clientId")]
     pub client_id: Option<String>,
-    /// What goes with the name.
+    /// The client secret.
     #[serde(alias = "clientSecret")]
     pub client_secret: Option<Secret>,
-    /// The variable that holds it.
+    /// The environment variable with the client secret.
     #[serde(alias = "clientSecretEnv")]
     pub(super) client_secret_env: Option<String>,
-    /// The file that holds it.
+    /// The file with the client secret.
     #[serde(alias = "clientSecretFile")]
     pub(super) client_secret_file: Option<String>,
-    /// What is asked for.
+    /// The requested scopes.
     pub scopes: Vec<String>,
-    /// The port that the browser comes back to.
+    /// The port of the redirect address.
     #[serde(alias = "redirectPort")]
     pub redirect_port: Option<u16>,
 }
 
-/// An entry of which something is wrong.
+/// A problem of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Which server; none where a whole file is wrong.
+    /// The server; `None` for a problem of a whole file.
     pub server: Option<String>,
     /// What is wrong, and what to do.
     pub told: String,
-    /// Whether something can't be used because of it.
+    /// Whether the entry or file is unusable because of it.
     pub fatal: bool,
 }
 
@@ -235,14 +234,14 @@ impl Fault {
     }
 }
 
-/// Why no server may have this name.
+/// Returns why a server may not have this name.
 pub(crate) fn refused_name(name: &str) -> Option<Problem> {
     let (what, remedy) = if TAKEN.contains(&name) {
         ("it is the name of one of docent's own suites", "choose another name")
     } else if name.contains("__") {
-        // Its tools could have the names of another server's.
+        // Its tools could get the names of another server's tools.
         (
-            "it has `__` in its name, which stands between a server's name and a tool's",
+            "its name contains `__`, which separates a server's name from a tool's",
             "choose another name",
         )
     } else {
@@ -251,7 +250,7 @@ pub(crate) fn refused_name(name: &str) -> Option<Problem> {
     Some(Problem::new(what, remedy).in_entry(name))
 }
 
-/// Reads them of an entry. `own` is a file that is written for docent; others may have fields that mean something elsewhere.
+/// Reads the fields of an entry. `own` means a file written for docent; other files may have fields of other clients.
 pub(super) fn read(server: &Server, own: bool) -> (Extra, Vec<Fault>) {
     let (mut known, mut faults) = (Extra { of_a_registry: !own, ..Extra::default() }, Vec::new());
     let mut wrong = |field: &str, what: String, remedy: String, fatal: bool| {
@@ -266,24 +265,24 @@ pub(super) fn read(server: &Server, own: bool) -> (Extra, Vec<Fault>) {
                 for (field, nearest) in misspelt_below(name, value) {
                     wrong(
                         &field,
-                        "there is no such field".into(),
-                        format!("the nearest is `{nearest}`"),
+                        "unknown field".into(),
+                        format!("did you mean `{nearest}`?"),
                         false,
                     );
                 }
             }
             (Some((field, form)), Err(_)) => {
                 let fatal = BINDING.contains(&field);
-                let until = if fatal { "; until then the server is left out" } else { "" };
-                wrong(name, "it can't be read".into(), format!("write {form}{until}"), fatal);
+                let until = if fatal { "; the server is skipped until then" } else { "" };
+                wrong(name, "invalid value".into(), format!("expected {form}{until}"), fatal);
             }
             (None, _) => {
                 let (nearest, near) = nearest(name, names());
                 if own || near {
                     wrong(
                         name,
-                        "there is no such field, and it is passed over".into(),
-                        format!("the nearest is `{nearest}`"),
+                        "unknown field, ignored".into(),
+                        format!("did you mean `{nearest}`?"),
                         false,
                     );
                 }
@@ -292,19 +291,19 @@ pub(super) fn read(server: &Server, own: bool) -> (Extra, Vec<Fault>) {
     }
     if !own {
         for (field, what) in known.tighten() {
-            let what = format!("a registry {what}, so that this is passed over");
+            let what = format!("ignored, because a registry {what}");
             wrong(field, what, IN_YOUR_OWN.into(), false);
         }
     }
     if !server.meta.always_allow.is_empty() {
-        let remedy = "say which calls are allowed, or asked about, under `policy.rules`";
-        wrong("always_allow", "it has no effect here".into(), remedy.into(), false);
+        let remedy = "configure which calls are allowed or need approval in `policy.rules`";
+        wrong("always_allow", "no effect in docent".into(), remedy.into(), false);
     }
     (known, faults)
 }
 
-/// Takes out of somebody else's entry what would loosen something once it is the user's own. Says what that is, what else is
-/// wrong, and which files the server gets to know.
+/// Strips the fields from an imported entry that would loosen restrictions in the user's own file. Returns notes on
+/// these, on other problems, and on the files that the server can read.
 pub(crate) fn take_over(server: &mut Server) -> Vec<String> {
     let (mut known, faults) = read(server, true);
     let mut notes: Vec<String> = faults.into_iter().map(|fault| fault.told).collect();
@@ -317,17 +316,17 @@ pub(crate) fn take_over(server: &mut Server) -> Vec<String> {
         } else {
             server.unknown.insert(field.to_owned(), tighter);
         }
-        let what = format!("somebody else's file {what}, so that this is left out");
-        let problem = Problem::new(what, "write it into your own file if you mean it");
+        let what = format!("dropped, because an imported file {what}");
+        let problem = Problem::new(what, "add it to your own file if you want it");
         notes.push(problem.in_field(field).in_entry(&server.name).to_string());
     }
-    // Nothing else shows them.
+    // They are shown nowhere else.
     let files = server.needs().into_iter().filter_map(|need| match need {
         Need::File(path) => Some(path),
         _ => None,
     });
     let files = files.chain(known.oauth.client_secret_file);
-    notes.extend(files.map(|path| format!("it gets what {path:?} holds: see that it may")));
+    notes.extend(files.map(|path| format!("it gets the contents of {path:?}: check that this is intended")));
     notes
 }
 
@@ -336,7 +335,7 @@ pub(crate) fn is_read(name: &str) -> bool {
     form(name).is_some()
 }
 
-/// A field as it is written here, and how. Names with capitals are those of JSON.
+/// Returns a field's name and format. Names in camel case are those of JSON.
 fn form(name: &str) -> Option<(&'static str, &'static str)> {
     let name = match name {
         "idleMs" => "idle_ms",
@@ -351,14 +350,14 @@ fn names() -> impl Iterator<Item = &'static str> {
     FIELDS.into_iter().map(|(field, _)| field).chain(docent_registry::FIELDS)
 }
 
-/// The nearest of these names, and whether a slip of the hand makes the one of the other.
+/// Returns the most similar name, and whether the difference looks like a typo.
 fn nearest(name: &str, known: impl Iterator<Item = &'static str>) -> (&'static str, bool) {
     let score = |known: &str| strsim::jaro_winkler(known, name);
     let nearest = known.max_by(|a, b| score(a).total_cmp(&score(b))).unwrap_or_default();
     (nearest, strsim::damerau_levenshtein(nearest, name) <= 2)
 }
 
-/// Fields below `oauth` that nobody reads, each with the nearest.
+/// Returns the unknown fields of `oauth`, each with the most similar known one.
 fn misspelt_below(name: &str, value: &Value) -> Vec<(String, &'static str)> {
     let table = value.as_object().filter(|_| name == "oauth");
     let snake = |key: &str| {
@@ -376,21 +375,21 @@ fn misspelt_below(name: &str, value: &Value) -> Vec<(String, &'static str)> {
 }
 
 impl Extra {
-    /// Takes out what somebody else's file has no say in: the fields, and what such a file does not do.
+    /// Strips fields that an untrusted file may not set. Returns them with what such a file may not do.
     fn tighten(&mut self) -> Vec<(&'static str, &'static str)> {
         let mut fields = Vec::new();
         if self.sandbox.tighten() {
-            fields.push(("sandbox", "loosens no sandbox"));
+            fields.push(("sandbox", "can't loosen the sandbox"));
         }
         if self.pinned.take_if(|pinned| !*pinned).is_some() {
-            fields.push(("pinned", "lets no definition change"));
+            fields.push(("pinned", "can't turn off definition pins"));
         }
         if self.accept_new_tools.take_if(|accepts| *accepts).is_some() {
-            fields.push(("accept_new_tools", "lets no new tool in"));
+            fields.push(("accept_new_tools", "can't accept new tools"));
         }
-        // Rules name tools: one under another name would be none of theirs.
+        // Policy rules name tools: a renamed one would no longer match.
         if !std::mem::take(&mut self.rename).is_empty() {
-            fields.push(("rename", "gives no tool another name"));
+            fields.push(("rename", "can't rename tools"));
         }
         fields
     }
@@ -429,37 +428,37 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_and_costs_nothing_else() {
+    fn problems_are_reported_and_affect_nothing_else() {
         let check = |field: &str, value: Value, want: &str, fatal: bool| {
             let (extra, faults) =
                 read_of(&json!({"command": "x", "warm": true, (field): value}), true);
-            let told = format!("\"a\", {field}: {want}");
-            assert_eq!(faults, [(told, fatal)]);
+            let message = format!("\"a\", {field}: {want}");
+            assert_eq!(faults, [(message, fatal)]);
             assert!(extra.warm, "{field}");
         };
-        let nearest = "there is no such field, and it is passed over; the nearest is";
-        check("concurency", json!(3), &format!("{nearest} `concurrency`"), false);
-        check("comand", json!("x"), &format!("{nearest} `command`"), false);
+        let unknown = "unknown field, ignored; did you mean";
+        check("concurency", json!(3), &format!("{unknown} `concurrency`?"), false);
+        check("comand", json!("x"), &format!("{unknown} `command`?"), false);
         check(
             "idle_ms",
             json!("x"),
-            "it can't be read; write a whole number of milliseconds, 0 to keep it running",
+            "invalid value; expected a whole number of milliseconds, 0 to keep it running",
             false,
         );
-        let until = "; until then the server is left out";
-        let form = "it can't be read; write off, guarded or strict, or a table with level, read, write and network";
+        let until = "; the server is skipped until then";
+        let form = "invalid value; expected off, guarded or strict, or a table with level, read, write and network";
         check("sandbox", json!("loose"), &format!("{form}{until}"), true);
         check("sandbox", json!({"wirte": ["/data"]}), &format!("{form}{until}"), true);
         check(
             "hide",
             json!("drop_*"),
-            &format!("it can't be read; write a list of tools: [\"drop_*\"]{until}"),
+            &format!("invalid value; expected a list of tools: [\"drop_*\"]{until}"),
             true,
         );
         check(
             "always_allow",
             json!(["t"]),
-            "it has no effect here; say which calls are allowed, or asked about, under `policy.rules`",
+            "no effect in docent; configure which calls are allowed or need approval in `policy.rules`",
             false,
         );
         let (_, faults) = read_of(
@@ -469,7 +468,7 @@ mod tests {
         assert_eq!(
             faults,
             [(
-                "\"a\", oauth.client_secrt: there is no such field; the nearest is `client_secret`"
+                "\"a\", oauth.client_secrt: unknown field; did you mean `client_secret`?"
                     .into(),
                 false
             )]
@@ -500,13 +499,13 @@ mod tests {
             json!({"backoff_ms": 60_001}),
             json!({"backof_ms": 1}),
         ] {
-            let (read, told) = retry(bad.clone());
+            let (read, message) = retry(bad.clone());
             assert_eq!(read, None, "{bad}");
             assert!(
-                told.starts_with(
-                    "\"a\", retry: it can't be read; write a table { codes = [-32603]"
+                message.starts_with(
+                    "\"a\", retry: invalid value; expected a table { codes = [-32603]"
                 ),
-                "{bad}: {told}"
+                "{bad}: {message}"
             );
         }
     }
@@ -520,14 +519,15 @@ mod tests {
 
     #[test]
     fn a_registry_loosens_no_sandbox() {
-        let check = |sandbox: Value, want: Held, is_told: bool| {
+        let check = |sandbox: Value, want: Held, is_reported: bool| {
             let entry = json!({"command": "x", "sandbox": sandbox});
             let (extra, faults) = read_of(&entry, false);
             assert_eq!(extra.sandbox, want, "{entry}");
-            assert_eq!(!faults.is_empty(), is_told, "{faults:?}");
-            assert!(faults.iter().all(|(told, fatal)| !fatal && told.contains("no sandbox")));
+            assert_eq!(!faults.is_empty(), is_reported, "{faults:?}");
+            let is_about_it = |message: &str| message.contains("can't loosen the sandbox");
+            assert!(faults.iter().all(|(message, fatal)| !fatal && is_about_it(message)));
             let (own, faults) = read_of(&entry, true);
-            assert_eq!((own.sandbox == want, faults), (!is_told, vec![]), "{entry}");
+            assert_eq!((own.sandbox == want, faults), (!is_reported, vec![]), "{entry}");
         };
         let more = |level, network| Held::More { level, read: vec![], write: vec![], network };
         check(json!("off"), Held::Unsaid, true);
@@ -612,14 +612,14 @@ mod tests {
     }
 
     #[test]
-    fn the_files_of_an_entry_that_is_taken_over_are_told() {
+    fn the_files_of_an_imported_entry_are_reported() {
         let tables = json!({"a": {
             "url": "https://a/", "bearer_token_file": "~/.token", "oauth": {"client_secret_file": "s"},
         }});
         let reading = docent_registry::read_tables(std::path::Path::new("t"), &tables);
         let notes = take_over(&mut reading.servers[0].clone());
         let want =
-            ["~/.token", "s"].map(|path| format!("it gets what {path:?} holds: see that it may"));
+            ["~/.token", "s"].map(|path| format!("it gets the contents of {path:?}: check that this is intended"));
         assert_eq!(notes, want);
     }
 

@@ -1,4 +1,4 @@
-//! The policy from values as typed to values as used, and what a project's own file has no say in.
+//! Resolves the policy, and rejects keys that a project file may not set.
 
 use super::{
     Policy, Redaction, Sandbox,
@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-/// Where a project's own file has no say, because it may be somebody else's: keys, and tables of keys with a dot.
+/// Keys that a project file may not set, because it may be untrusted; a trailing dot stands for a whole table.
 const RESERVED: [&str; 9] = [
     "policy.",
     "hub.registries",
@@ -33,24 +33,24 @@ const RESERVED: [&str; 9] = [
     "embedding.key_env",
 ];
 
-/// Why a value of a project's own file is ignored, where another value would count.
+/// Why a value of a project file is ignored although another value would be accepted.
 pub(super) const OUTSIDE: &str = "outside the project";
 pub(super) const NOT_HERE: &str = "not on this machine";
 
-/// The address that is listened on.
+/// The key of the listener's address.
 const HOST: &str = "server.host";
 
-/// Keys that a warning names; more are counted.
+/// Maximum number of keys named in a warning.
 const MAX_NAMED_KEYS: usize = 12;
 
-/// A key that a project's own file sets and may not set.
+/// A key that a project file sets but may not set.
 pub(super) struct RefusedKey {
     key: String,
     /// Why this value is not accepted; `None` where the key is the user's alone.
     reason: Option<&'static str>,
 }
 
-/// The settings without what a project's own file may not set: what lower layers say of those keys counts.
+/// Removes the keys that a project file may not set; the values of lower layers apply instead.
 pub(super) fn without(
     mut settings: Settings,
     refused: Vec<RefusedKey>,
@@ -58,14 +58,14 @@ pub(super) fn without(
     for RefusedKey { key, reason } in refused {
         let place = settings.origin(&key).clone();
         if !settings.ignore(&key, reason) {
-            let what = format!("`{key}` can't be set by a project's own file: remove it there");
+            let what = format!("`{key}` is not allowed in a project file: remove it there");
             return Err(ConfigError::Problems(vec![Problem { place, what }]));
         }
     }
     Ok(settings)
 }
 
-/// What to report of keys that are ignored: which, in which file, and where they count.
+/// Describes the ignored keys: which, in which file, and where they can be set.
 pub(super) fn ignored_keys(ignored: &[IgnoredKey], settings_file: &str) -> Option<String> {
     let file = ignored.first()?.file.display();
     let named = ignored.iter().take(MAX_NAMED_KEYS).map(|one| match one.reason {
@@ -79,7 +79,7 @@ pub(super) fn ignored_keys(ignored: &[IgnoredKey], settings_file: &str) -> Optio
     }
     let them = if ignored.len() == 1 { "it" } else { "them" };
     Some(format!(
-        "{file} sets {keys}, which docent ignores: a project's own file may not set {them}, because it could come from an \
+        "{file} sets {keys}, which docent ignores: a project file may not set {them}, because it could come from an \
          untrusted repository. Set {them} in {settings_file} or in the environment, or pass --config {file} if you trust it"
     ))
 }
@@ -89,7 +89,7 @@ fn is_loopback(address: IpAddr) -> bool {
 }
 
 impl Resolver<'_> {
-    /// Whether a project's own file sets a key: it may come with a repository that the user does not trust.
+    /// Whether a key is set by a project file, which may come with an untrusted repository.
     pub(super) fn is_of_a_project(&self, key: &str) -> bool {
         let Source::File(file) = self.settings.origin(key) else { return false };
         let named = self.inputs.flags.config_file.is_some();
@@ -97,20 +97,20 @@ impl Resolver<'_> {
         !named && !user.is_some_and(|user| file.starts_with(user))
     }
 
-    /// The folder of the project whose own file sets a key.
+    /// Returns the folder of the project whose file sets a key.
     pub(super) fn project_of(&self, key: &str) -> Option<PathBuf> {
         let Source::File(file) = self.settings.origin(key) else { return None };
         let folder = file.parent().filter(|_| self.is_of_a_project(key))?;
         folder.canonicalize().ok()
     }
 
-    /// A project's own file says where its log is kept, inside the project.
+    /// Checks that a log file set by a project file is inside the project.
     pub(super) fn log_file(&mut self, raw: Option<String>) -> Option<PathBuf> {
         const KEY: &str = "server.logging.file";
         let path = self.path(KEY, &raw?);
         let climbs =
             path.is_symlink() || path.components().any(|part| part == Component::ParentDir);
-        // Folders that are not there yet are made below the first that is.
+        // Missing folders are created below the first existing one.
         let folder = path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
         let is_outside =
             |project: PathBuf| climbs || !folder.is_some_and(|at| at.starts_with(project));
@@ -124,30 +124,30 @@ impl Resolver<'_> {
         Some(path)
     }
 
-    /// Notes that a project's own file sets a key that it may not set.
+    /// Records that a project file sets a key that it may not set.
     pub(super) fn refuse(&mut self, key: &str, reason: Option<&'static str>) {
         if !self.refused.iter().any(|refused| refused.key == key) {
             self.refused.push(RefusedKey { key: key.to_owned(), reason });
         }
     }
 
-    /// Refuses what a project's own file sets and must not. Asked first: nothing that such a key names is to be read.
+    /// Rejects keys that a project file may not set. Runs first: nothing that such a key names may be read.
     pub(super) fn reserved(&mut self) {
         let host = self.settings.tree()["server"]["host"].as_str().unwrap_or_default().to_owned();
-        // What is no host at all is refused as such.
+        // An invalid host is reported elsewhere.
         let is_near = host.contains('/') || host.parse().is_ok_and(is_loopback) || is_near(&host);
         let keys = self.settings.origins().map(|(key, _)| key.to_owned());
         let own: Vec<String> = keys.filter(|key| self.is_of_a_project(key)).collect();
-        // Where the project opens the door, its address goes first: the rest is judged by what is left.
+        // If the project exposes the server, its address is dropped first; the rest is judged without it.
         let opens_it = self.is_of_a_project(HOST);
         for key in &own {
             let is_in = |reserved: &&str| match reserved.strip_suffix('.') {
                 Some(table) => key == table || key.starts_with(*reserved),
                 None => key == *reserved,
             };
-            // A table that is named and left empty sets nothing.
+            // An empty table sets nothing.
             let sets = keys::settings().any(|one| key.starts_with(one.path));
-            // Who may come in is the user's to say where anybody but this machine could.
+            // If other machines can connect, only the user decides who may.
             let is_door = key.starts_with("server.") && !key.starts_with("server.logging.");
             let opens = is_door && !is_near && (!opens_it || key == HOST);
             let reason = match key.as_str() {
@@ -172,7 +172,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether auth is switched off for keys, certificates or issuers that the user has set.
+    /// Whether auth is turned off although the user has set keys, certificates or issuers.
     fn unlocks(&self) -> bool {
         const KNOWN: [&str; 4] = [
             "server.auth.token",
@@ -187,12 +187,12 @@ impl Resolver<'_> {
         is_off && KNOWN.iter().any(is_the_user_s)
     }
 
-    /// Whether only pages of this machine are let in.
+    /// Whether all allowed origins are on this machine.
     fn origins_are_near(&self) -> bool {
         let origins = self.settings.tree()["server"]["cors"]["origins"].as_array();
         let is_local = |origin: &str| {
             let host = origin.split_once("://").map(|(_, host)| host.trim_end_matches('/'));
-            // What is no origin at all is refused as such.
+            // An invalid origin is reported elsewhere.
             host.map_or(origin != "*" && origin != "null", is_near)
         };
         origins.into_iter().flatten().all(|origin| origin.as_str().is_some_and(is_local))
@@ -233,7 +233,7 @@ impl Resolver<'_> {
         docent_net::Policy { hosts, setting: self.policy_setting() }
     }
 
-    /// Where hosts are named, or are to be named.
+    /// Returns where hosts are allowed, or can be.
     fn policy_setting(&self) -> PolicySetting {
         let keys = ["policy.network.hosts", "policy.network.private_hosts"];
         let set = keys.into_iter().find_map(|key| match self.settings.origin(key) {
@@ -282,7 +282,7 @@ impl Resolver<'_> {
             timeout: raw.timeout_ms.map(Duration::from_millis),
         };
         if action == Action::Deny && bounds != RuleBounds::default() {
-            let what = "denies, so that `rate_per_minute` and `timeout_ms` bound nothing: \
+            let what = "denies, so `rate_per_minute` and `timeout_ms` have no effect: \
                         leave them out, or write action = \"allow\"";
             self.problem(KEY, format!("[{at}] {what}"));
         }
@@ -294,7 +294,7 @@ impl Resolver<'_> {
         Some(Rule { name, keys: raw.keys, scopes: raw.scopes, tools: raw.tools, action, bounds })
     }
 
-    /// The lists for everybody, as rules: what is denied first, and where something is allowed by name, nothing else.
+    /// Converts the tool lists to rules for everyone: denied tools first, and with an allow list, nothing else.
     fn everybody(&mut self, raw: RawTools) -> Vec<Rule> {
         use docent_server::Action::{Allow, Approve, Deny};
         let has_allowed = !raw.allow.is_empty();

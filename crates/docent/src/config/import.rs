@@ -1,5 +1,5 @@
-//! `docent config import`: a security policy in YAML (network, filesystem, commands, tools, audit) becomes keys of
-//! docent.toml. What has no like here is told, never dropped in silence.
+//! `docent config import`: converts a security policy in YAML (network, filesystem, commands, tools, audit) to keys of
+//! docent.toml. Anything without an equivalent is reported.
 
 use super::{
     edit,
@@ -16,10 +16,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The largest policy that is read.
+/// Maximum size of a policy file.
 const LARGEST: u64 = 1 << 20;
 
-/// The policy as its own system has it.
+/// The policy in its own format.
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct Foreign {
@@ -80,22 +80,22 @@ struct Audit {
     include: Vec<String>,
 }
 
-/// What became of a policy.
+/// The result of an import.
 #[derive(Debug, Default)]
 pub(crate) struct Imported {
     /// Keys and their values, in the order of the policy.
     pub(crate) keys: Map<String, Value>,
-    /// What was left out or changed its meaning, and why.
+    /// What was dropped or changed its meaning, and why.
     pub(crate) notes: Vec<String>,
 }
 
 /// Reads a policy.
 pub(crate) fn read(file: &Path, inputs: &Inputs) -> anyhow::Result<Imported> {
     let text = regular::read_argument(file, LARGEST)
-        .with_context(|| format!("{} can't be read", file.display()))?;
+        .with_context(|| format!("cannot read {}", file.display()))?;
     let foreign: Foreign = serde_saphyr::from_str(&text).with_context(|| {
         format!(
-            "{} is no policy that docent knows: it has the sections network, filesystem, commands, tools and audit",
+            "unsupported policy in {}: expected the sections network, filesystem, commands, tools and audit",
             file.display()
         )
     })?;
@@ -110,7 +110,7 @@ pub(crate) fn read(file: &Path, inputs: &Inputs) -> anyhow::Result<Imported> {
     Ok(imported)
 }
 
-/// Writes the keys to a file, or to the user's own; those that are set there already stay as they are.
+/// Writes the keys to a file, by default the user's own; keys that it sets already are kept.
 pub(crate) fn write(
     imported: &mut Imported,
     to: Option<&Path>,
@@ -120,12 +120,12 @@ pub(crate) fn write(
         inputs.working_dir.join(path)
     } else {
         let folder = user_dir(inputs);
-        edit::file_of(&folder.context("there is no home directory; name a file with --to")?)
+        edit::file_of(&folder.context("no home directory; name a file with --to")?)
     };
     let kept = edit::add_keys(&path, &imported.keys)?;
     for key in kept {
         imported.keys.shift_remove(&key);
-        imported.notes.push(format!("`{key}` is set in {} and stays as it is", path.display()));
+        imported.notes.push(format!("`{key}` is already set in {} and was kept", path.display()));
     }
     Ok(path)
 }
@@ -139,8 +139,8 @@ impl Imported {
         self.notes.push(note.into());
     }
 
-    /// The hosts of endpoints as rules name them. Ports that are blocked are left out, and so is what no rule can say: a file
-    /// with it would stop the next start.
+    /// Converts endpoints to host rules. Drops blocked ports, and endpoints that no rule can express: a file with them
+    /// would stop the next start.
     fn hosts(&mut self, endpoints: &[Endpoint], blocked: &[u16]) -> Vec<String> {
         let mut hosts = Vec::new();
         for Endpoint { host, ports, .. } in endpoints {
@@ -154,14 +154,14 @@ impl Imported {
                 let ports = match HostRule::parse(&rule) {
                     Ok(rule) => Policy { hosts: vec![rule], ..Policy::default() }.ports(),
                     Err(error) => {
-                        self.note(format!("network.allowed_endpoints: {error}; it is left out"));
+                        self.note(format!("network.allowed_endpoints: {error}; dropped"));
                         continue;
                     }
                 };
                 let (shut, open): (Vec<u16>, Vec<u16>) =
                     ports.into_iter().partition(|port| blocked.contains(port));
                 for port in &shut {
-                    self.note(format!("network.blocked_ports: {port} of {rule} is left out"));
+                    self.note(format!("network.blocked_ports: {port} of {rule} was dropped"));
                 }
                 if shut.is_empty() {
                     hosts.push(rule);
@@ -181,16 +181,16 @@ impl Imported {
         let unnamed = |name: &&String| !is_endpoint(name.trim());
         let looked_up: Vec<&String> = network.dns_allowlist.iter().filter(unnamed).collect();
         if !looked_up.is_empty() {
-            self.note(format!("network.dns_allowlist names {looked_up:?}, which no endpoint has: docent looks up only what it may reach"));
+            self.note(format!("network.dns_allowlist names {looked_up:?}, which is not an endpoint: docent resolves only allowed hosts"));
         }
         if network.allow_dns == Some(false) && !hosts.is_empty() {
-            self.note("network.allow_dns is false: docent looks up the hosts that are named; name addresses instead to have none looked up");
+            self.note("network.allow_dns is false: docent resolves the allowed hosts; use IP addresses to avoid DNS");
         }
         if !network.allowed_ranges.is_empty() {
-            self.note(format!("network.allowed_ranges {:?} is not carried over: docent reaches inside addresses only by name; add those to policy.network.hosts, or names that lead there to policy.network.private_hosts", network.allowed_ranges));
+            self.note(format!("network.allowed_ranges {:?} was dropped: docent has no rules for ranges; add single addresses to policy.network.hosts, or names that resolve to them to policy.network.private_hosts", network.allowed_ranges));
         }
         if !network.blocked_ports.is_empty() {
-            self.note("network.blocked_ports is not kept: only ports that are named are reached, and none of these is");
+            self.note("network.blocked_ports was dropped: only listed ports are allowed, and none of these is listed");
         }
         if !hosts.is_empty() {
             self.set("policy.network.hosts", json!(hosts));
@@ -201,16 +201,16 @@ impl Imported {
         let mut roots = Vec::new();
         for path in &filesystem.allowed_paths {
             let Some(expanded) = expand(path, inputs) else {
-                self.note(format!("filesystem.allowed_paths: {path:?} names a variable that is not set; it is left out"));
+                self.note(format!("filesystem.allowed_paths: {path:?} uses a variable that is not set; dropped"));
                 continue;
             };
             let folder = expanded.trim_end_matches("/**").trim_end_matches("/*");
             if folder.contains(['*', '?', '[']) {
-                self.note(format!("filesystem.allowed_paths: {path:?} is left out: a root is a folder, not a pattern"));
+                self.note(format!("filesystem.allowed_paths: {path:?} was dropped: a root is a folder, not a pattern"));
             } else if Path::new(folder).is_dir() {
                 roots.push(folder.to_owned());
             } else {
-                self.note(format!("filesystem.allowed_paths: {folder} is no folder now, and is left out; add it to roots once it is"));
+                self.note(format!("filesystem.allowed_paths: {folder} does not exist and was dropped; add it to roots once it does"));
             }
         }
         if !roots.is_empty() {
@@ -219,15 +219,15 @@ impl Imported {
         let mut denied = Vec::new();
         for path in &filesystem.denied_paths {
             let Some(expanded) = expand(path, inputs) else {
-                self.note(format!("filesystem.denied_paths: {path:?} names a variable that is not set; it is left out"));
+                self.note(format!("filesystem.denied_paths: {path:?} uses a variable that is not set; dropped"));
                 continue;
             };
             let pattern = expanded.trim_end_matches("/**");
             let anywhere = pattern.trim_start_matches("**/");
-            // A slash inside binds a pattern to the root, unless it says otherwise.
+            // A slash inside a pattern anchors it to the root, unless it starts with **.
             let pattern = if anywhere.contains('/') { pattern } else { anywhere }.to_owned();
             if Path::new(&pattern).is_absolute() {
-                self.note(format!("filesystem.denied_paths: {path:?} is absolute; patterns here count from each root, so check it"));
+                self.note(format!("filesystem.denied_paths: {path:?} is absolute, but patterns here are relative to each root: check it"));
             }
             denied.push(pattern);
         }
@@ -245,11 +245,11 @@ impl Imported {
             if *rate == 0 {
                 denied.push(tool.clone());
             } else if tool.contains('*') {
-                // Such a rule would have to allow, and so undo what the file that it is written to denies.
-                self.note(format!("tools.rate_limits: {tool:?} is left out, because docent bounds several tools by a rule, which decides about them too: write one to policy.rules, with rate_per_minute = {rate} and its action"));
+                // Such a rule would have to allow the tools, and so override what the file denies.
+                self.note(format!("tools.rate_limits: {tool:?} was dropped, because a limit for several tools needs a rule that also decides about them: add one to policy.rules with rate_per_minute = {rate} and an action"));
             } else if tool == "default" {
                 self.set("server.rate_limit.requests", json!(rate));
-                self.note("tools.rate_limits.default became server.rate_limit.requests, which counts all requests of a client together");
+                self.note("tools.rate_limits.default became server.rate_limit.requests, which counts all requests of a client");
             } else {
                 self.set(&format!("limits.tools.{tool}.rate_per_minute"), json!(rate));
             }
@@ -264,7 +264,7 @@ impl Imported {
             match expand(file, inputs) {
                 Some(file) => self.set("audit.file", json!(file)),
                 None => {
-                    self.note(format!("audit.log_file: {file:?} names a variable that is not set"));
+                    self.note(format!("audit.log_file: {file:?} uses a variable that is not set"));
                 }
             }
         }
@@ -275,16 +275,16 @@ impl Imported {
                 level @ ("error" | "warn" | "info" | "debug" | "trace") => {
                     self.set("server.logging.level", json!(level));
                 }
-                _ => self.note(format!("audit.log_level {level:?} is no level that docent has")),
+                _ => self.note(format!("audit.log_level {level:?} has no equivalent")),
             }
         }
         if !audit.include.is_empty() {
-            self.note("audit.include is not needed: every line has every field, and arguments as a digest");
+            self.note("audit.include is not needed: every entry has all fields, and arguments as a digest");
         }
     }
 }
 
-/// Puts variables in their places; `None` where one is not set.
+/// Expands variables; `None` if one is not set.
 fn expand(text: &str, inputs: &Inputs) -> Option<String> {
     let mut parts = text.split("${");
     let mut expanded = parts.next().unwrap_or_default().to_owned();
@@ -392,7 +392,7 @@ audit:
             (
                 "allowed_endpoints: [{host: a.test, ports: [22, 443]}, {host: b.test}], blocked_ports: [22, 80]",
                 &["a.test:443", "b.test:443"][..],
-                &["22 of a.test:22", "80 of b.test", "blocked_ports is not kept"][..],
+                &["22 of a.test:22", "80 of b.test", "blocked_ports was dropped"][..],
             ),
             (
                 "allowed_endpoints: [{host: '::1', ports: [8080]}, {host: 'fd00::5:1'}, {host: '[::1]', ports: [9]}]",
@@ -402,17 +402,17 @@ audit:
             (
                 "allowed_endpoints: [{host: 'a.test:22'}], blocked_ports: [22]",
                 &[],
-                &["22 of a.test:22", "blocked_ports is not kept"],
+                &["22 of a.test:22", "blocked_ports was dropped"],
             ),
             (
                 "allowed_endpoints: [{host: 'https://a.test'}, {host: '*'}, {host: b.test, ports: [0, 80]}]",
                 &["b.test:80"],
-                &["\"https://a.test\" names no host", "\"*\" names", "\"b.test:0\" names"],
+                &["host rule \"https://a.test\"", "host rule \"*\"", "host rule \"b.test:0\""],
             ),
             (
                 "allowed_endpoints: [{host: example.org}], dns_allowlist: [example.o, Example.org]",
                 &["example.org"],
-                &["names [\"example.o\"], which no endpoint has"],
+                &["names [\"example.o\"], which is not an endpoint"],
             ),
         ] {
             fs::write(&file, format!("network: {{{network}}}\n")).unwrap();
@@ -451,14 +451,14 @@ audit:
     }
 
     #[test]
-    fn what_is_no_policy_is_told() {
+    fn an_invalid_policy_is_reported() {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("policy.yaml");
         for (text, want) in [
-            ("a: [", "no policy that docent knows"),
+            ("a: [", "unsupported policy in"),
             ("netwerk: {}", "netwerk"),
             ("network: {allowed_hosts: [a]}", "allowed_hosts"),
-            ("tools: {timeout: -1}", "no policy that docent knows"),
+            ("tools: {timeout: -1}", "unsupported policy in"),
         ] {
             fs::write(&file, text).unwrap();
             let error = format!("{:#}", read(&file, &inputs(home.path())).unwrap_err());

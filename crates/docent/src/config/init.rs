@@ -1,4 +1,4 @@
-//! `docent config init`: a first configuration file, written from the list of keys.
+//! `docent config init`: writes a first configuration file from the list of keys.
 
 use super::keys::{self, Field, Kind, Setting};
 use docent_files::{Access, Folder};
@@ -13,14 +13,14 @@ use std::{
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InitError {
-    /// One is there already.
-    #[error("{} exists already; edit it, or pass --force to replace it", .0.display())]
+    /// The file exists.
+    #[error("{} already exists; edit it, or pass --force to replace it", .0.display())]
     Exists(PathBuf),
-    /// The other form is there already, and two files in one place are an error.
-    #[error("{} exists already, and docent reads only one file here; remove it first", .0.display())]
+    /// A file of the other format exists, and two files in one folder are an error.
+    #[error("{} already exists, and docent reads only one file here; remove it first", .0.display())]
     OtherForm(PathBuf),
-    /// The disk said no.
-    #[error("can't write {}", path.display())]
+    /// Writing failed.
+    #[error("cannot write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -38,7 +38,7 @@ pub fn init(root: &Path, json: bool, force: bool) -> Result<PathBuf, InitError> 
     if other.exists() {
         return Err(InitError::OtherForm(other));
     }
-    // A link that lies there is not followed: whoever wrote the project chose where it leads.
+    // An existing link is not followed: the project's author chose its target.
     let is_there = path.symlink_metadata().is_ok();
     if is_there && !force {
         return Err(InitError::Exists(path));
@@ -51,7 +51,7 @@ pub fn init(root: &Path, json: bool, force: bool) -> Result<PathBuf, InitError> 
     }
 }
 
-/// Every key commented out, so that the file changes nothing until a line is opened.
+/// Returns every key commented out, so that the file changes nothing until a line is uncommented.
 fn toml_text() -> String {
     let mut text = String::from(
         "# docent's configuration. Every line that sets a key is commented out; it shows the default, or an example\n\
@@ -67,7 +67,7 @@ fn toml_text() -> String {
             section = table;
         }
         let about = match &setting.field.default_words {
-            Some(words) => format!("{} Unless set: {words}.", setting.field.about),
+            Some(words) => format!("{} Default: {words}.", setting.field.about),
             None => setting.field.about.clone(),
         };
         writeln!(text, "# {about}\n# {key} = {}", toml_value(&setting)).unwrap_or_default();
@@ -75,7 +75,7 @@ fn toml_text() -> String {
     text
 }
 
-/// The default, or an example where the key is unset unless given.
+/// Returns the default, or an example if the key has none.
 fn toml_value(setting: &Setting<'_>) -> String {
     let Field { default, kind, secret, .. } = setting.field;
     match (setting.path, default) {
@@ -117,7 +117,7 @@ fn toml_value(setting: &Setting<'_>) -> String {
     }
 }
 
-/// JSON has no comments: the defaults that people change most, and the schema for the editor to explain the rest.
+/// JSON has no comments: returns the most used keys, and the schema with which editors explain the rest.
 fn json_text() -> String {
     const SHOWN: [&str; 5] = [
         "server.host",

@@ -7,24 +7,24 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 use std::{fmt, sync::LazyLock};
 
-/// What a key holds.
+/// The type of a key's value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
     /// True or false.
     Switch,
-    /// A whole number within bounds.
+    /// An integer within bounds.
     Integer { min: u64, max: u64 },
     /// Free text.
     Text,
     /// One of these words.
     Choice(Vec<String>),
-    /// Several of a kind, in order.
+    /// A list of values.
     List(Box<Kind>),
-    /// Entries under names that the user chooses.
+    /// A table with names chosen by the user.
     Map(Box<Kind>),
-    /// Entries under names that docent knows.
+    /// A table with known keys.
     Table(Vec<Field>),
-    /// Kept as it is.
+    /// Any value, unchanged.
     Any,
 }
 
@@ -34,17 +34,17 @@ pub(super) struct Field {
     pub(super) name: String,
     pub(super) kind: Kind,
     pub(super) about: String,
-    /// `None` where the key is unset unless given.
+    /// `None` if the key has no default.
     pub(super) default: Option<Value>,
-    /// Words for a default that is not a plain value.
+    /// A description of a default that is not a plain value.
     pub(super) default_words: Option<String>,
-    /// An environment variable besides the derived one.
+    /// Additional environment variables.
     pub(super) extra_env: Option<String>,
     pub(super) aliases: Vec<String>,
     pub(super) secret: bool,
 }
 
-/// A key that holds a value of its own, with its dotted path.
+/// A key with a value (not a table), with its dotted path.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setting<'a> {
     pub(super) path: &'a str,
@@ -68,7 +68,7 @@ pub(super) fn settings() -> impl Iterator<Item = Setting<'static>> {
     SETTINGS.iter().map(|(path, field)| Setting { path, field })
 }
 
-/// The schema as schemars derives it, with nothing behind a reference.
+/// Returns the schema as derived by schemars, with references inlined.
 pub(super) fn schema() -> Value {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
@@ -76,20 +76,20 @@ pub(super) fn schema() -> Value {
 }
 
 impl Setting<'_> {
-    /// The derived environment name: `limits.page_bytes` is `DOCENT_LIMITS_PAGE_BYTES`.
+    /// Returns the derived environment name: `limits.page_bytes` is `DOCENT_LIMITS_PAGE_BYTES`.
     pub(super) fn env_name(&self) -> String {
         format!("DOCENT_{}", self.path.replace('.', "_").to_uppercase())
     }
 }
 
 impl Kind {
-    /// Whether a comma-separated string stands for this list.
+    /// Whether a comma-separated string is accepted for this list.
     pub(super) fn splits(&self) -> bool {
         matches!(self, Self::List(item) if matches!(**item, Self::Text | Self::Choice(_)))
     }
 }
 
-/// What is accepted, for errors and the reference.
+/// Describes the accepted values, for errors and the reference.
 impl fmt::Display for Kind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -120,7 +120,7 @@ fn collect(kind: &'static Kind, prefix: &str, found: &mut Vec<(String, &'static 
     }
 }
 
-/// `prefix.name`, with a name that holds a dot in quotes as TOML writes it.
+/// Returns `prefix.name`; a name with a dot is quoted as in TOML.
 pub(super) fn join(prefix: &str, name: &str) -> String {
     let plain =
         !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-*[]".contains(c));
@@ -150,7 +150,7 @@ fn kind_of(schema: &Value) -> Kind {
     }
 }
 
-/// The first type that is not null: an optional key is `[type, null]`.
+/// Returns the first type that is not null: an optional key has `[type, null]`.
 fn type_of(schema: &Map<String, Value>) -> Option<&str> {
     match schema.get("type")? {
         Value::String(name) => Some(name),

@@ -1,5 +1,5 @@
-//! Gathers the layers, lowest first (defaults, user file, root file, `.env` file, environment, flags), into one tree of values in
-//! which every value remembers where it came from.
+//! Merges the layers, lowest first (defaults, user file, root file, `.env` file, environment, flags), into one tree in
+//! which every value has its source.
 
 use super::{
     check::{Checker, from_text},
@@ -21,30 +21,30 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Has the keys of `docent.json` and is another server's file, so that it is read only where `--config` names it.
+/// Another server's file with the keys of `docent.json`, read only if named with `--config`.
 const UNREAD_FILE: &str = ".ast-copilot-helper.json";
-/// Nobody writes a longer one by hand.
+/// Maximum size of a configuration file.
 const LARGEST: u64 = 4 << 20;
 
-/// What the configuration is made from, besides files. Holds secrets, so it can't be printed.
+/// The inputs of the configuration besides files. Contains secrets, so it has no `Debug`.
 #[derive(Default)]
 pub struct Inputs {
-    /// The environment, or a stand-in for it.
+    /// The environment, or a substitute in tests.
     pub environment: Environment,
     /// The user's home directory.
     pub home: Option<PathBuf>,
     /// The directory that relative paths of flags and variables start from.
     pub working_dir: PathBuf,
-    /// From the command line.
+    /// The flags of the command line.
     pub flags: Flags,
 }
 
-/// What the command line says about the configuration.
+/// Flags of the command line that affect the configuration.
 #[derive(Default)]
 pub struct Flags {
     /// `--root`, in order.
     pub roots: Vec<PathBuf>,
-    /// `--config`: read in place of the root's own file.
+    /// `--config`: read instead of the root's own file.
     pub config_file: Option<PathBuf>,
     /// `--env-file`: read for the variables that docent shares with other MCP servers.
     pub env_file: Option<EnvFile>,
@@ -58,11 +58,11 @@ pub struct Override {
     pub flag: &'static str,
     /// The dotted key.
     pub key: &'static str,
-    /// Its value.
+    /// The value.
     pub value: Value,
 }
 
-/// The layers as one.
+/// The merged layers.
 #[derive(Clone)]
 pub(super) struct Settings {
     tree: Value,
@@ -70,25 +70,25 @@ pub(super) struct Settings {
     /// Files read, lowest layer first.
     pub(super) files: Vec<PathBuf>,
     pub(super) warnings: Vec<String>,
-    /// What the last file replaced, by dotted key.
+    /// The values replaced by the last file, by dotted key.
     replaced: IndexMap<String, Replaced>,
-    /// Keys of a project's own file that have no effect, in the order found.
+    /// Ignored keys of a project file, in the order found.
     pub(super) ignored: Vec<IgnoredKey>,
 }
 
-/// What a key had before a file set it.
+/// The value of a key before a file set it.
 #[derive(Clone)]
 struct Replaced {
     path: Vec<String>,
-    /// `None` where it had no value.
+    /// `None` if it had no value.
     before: Option<(Value, Source)>,
 }
 
-/// A key that a project's own file sets and may not set.
+/// A key that a project file sets but may not set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IgnoredKey {
     pub(super) key: String,
-    /// The project's file.
+    /// The project file.
     pub(super) file: PathBuf,
     /// Why this value is not accepted; `None` where the key is the user's alone.
     pub(super) reason: Option<&'static str>,
@@ -124,12 +124,12 @@ impl Settings {
         if problems.is_empty() { Ok(settings) } else { Err(ConfigError::Problems(problems)) }
     }
 
-    /// Where the value of a dotted key came from; for a key inside a list, where the list came from.
+    /// Returns the source of a dotted key; for a key inside a list, the source of the list.
     pub(super) fn origin(&self, path: &str) -> &Source {
         self.origins.get(path).unwrap_or(&Source::Default)
     }
 
-    /// Takes back what a file says of a key: what was in force before it is in force again. `false` where no file has set it.
+    /// Reverts a key that a file set to its previous value. Returns `false` if no file has set it.
     pub(super) fn ignore(&mut self, key: &str, reason: Option<&'static str>) -> bool {
         let Source::File(file) = self.origin(key).clone() else { return false };
         let Some(Replaced { path, before }) = self.replaced.shift_remove(key) else { return false };
@@ -144,18 +144,18 @@ impl Settings {
         true
     }
 
-    /// The project's file whose value of a key is ignored.
+    /// Returns the project file whose value of a key is ignored.
     pub(super) fn ignored_in(&self, key: &str) -> Option<&Path> {
         self.ignored.iter().find(|one| one.key == key).map(|one| one.file.as_path())
     }
 
-    /// Whether a lower layer than the file that sets a key has a value of it, besides the built-in one.
+    /// Whether a lower layer than the file that sets a key also sets it, not counting the default.
     pub(super) fn replaces_another(&self, key: &str) -> bool {
         let before = self.replaced.get(key).and_then(|replaced| replaced.before.as_ref());
         before.is_some_and(|(_, source)| *source != Source::Default)
     }
 
-    /// Every key with a value and where it came from.
+    /// Returns every key with its value and source.
     pub(super) fn origins(&self) -> impl Iterator<Item = (&str, &Source)> {
         self.origins.iter().map(|(path, source)| (path.as_str(), source))
     }
@@ -164,7 +164,7 @@ impl Settings {
         &self.tree
     }
 
-    /// What to tell the user of the root's [`UNREAD_FILE`], where the root has no file of docent's own.
+    /// Returns a warning about the root's [`UNREAD_FILE`] if the root has no configuration file of its own.
     fn unread_file(&self, inputs: &Inputs) -> Option<String> {
         let root = first_root(inputs);
         let path = root.join(UNREAD_FILE);
@@ -173,7 +173,7 @@ impl Settings {
             return None;
         }
         Some(format!(
-            "docent ignores {}; pass --config {UNREAD_FILE} to read it, if you trust the project",
+            "docent ignores {}; pass --config {UNREAD_FILE} to read it if you trust the project",
             path.display()
         ))
     }
@@ -196,7 +196,7 @@ impl Settings {
         let mut known = Vec::new();
         for setting in keys::settings() {
             let derived = setting.env_name();
-            // The derived name comes last, so that it wins over a name shared with other programs.
+            // The derived name comes last, so it overrides a name shared with other programs.
             for name in setting.field.extra_env.iter().chain([&derived]) {
                 if let Some(text) = environment.get(name) {
                     let value = from_text(&setting.field.kind, text);
@@ -245,7 +245,7 @@ impl Settings {
         }
     }
 
-    /// Puts every value under `value` in its place: tables merge key by key, everything else replaces.
+    /// Merges the values under `value`: tables merge key by key, everything else replaces.
     fn put_tree(&mut self, kind: &Kind, path: &mut Vec<String>, value: Value, source: &Source) {
         match (kind, value) {
             (Kind::Table(fields), Value::Object(map)) if !map.is_empty() => {
@@ -267,7 +267,7 @@ impl Settings {
             }
             // An empty file adds nothing.
             (Kind::Table(_), _) if path.is_empty() => {}
-            // An empty table adds its name, and never empties one that a lower layer filled.
+            // An empty table adds its name, but never clears the table of a lower layer.
             (Kind::Table(_) | Kind::Map(_), value) => {
                 place(&mut self.tree, path).get_or_insert_with(|| value);
                 if *source != Source::Default {
@@ -292,7 +292,7 @@ fn dotted(path: &[String]) -> String {
     path.iter().fold(String::new(), |at, name| join(&at, name))
 }
 
-/// A place in the tree: present or not.
+/// A position in the tree, with or without a value.
 struct Place<'a> {
     map: &'a mut Map<String, Value>,
     name: &'a str,
@@ -334,10 +334,10 @@ fn object(value: &mut Value) -> &mut Map<String, Value> {
 fn unknown_variable(name: &str, known: &[String]) -> String {
     let near = known.iter().min_by_key(|known| strsim::damerau_levenshtein(known, name));
     let near = near.map(String::as_str).unwrap_or_default();
-    format!("the environment variable {name} names no key and is ignored; the nearest is {near}")
+    format!("unknown environment variable {name} is ignored; did you mean {near}?")
 }
 
-/// The root that the root file is looked for in.
+/// Returns the root whose configuration file is read.
 pub(super) fn first_root(inputs: &Inputs) -> PathBuf {
     let from_environment = || {
         let setting = keys::settings().find(|setting| setting.path == "roots")?;
@@ -353,29 +353,29 @@ pub(super) fn first_root(inputs: &Inputs) -> PathBuf {
     root.map_or_else(|| inputs.working_dir.clone(), |root| inputs.working_dir.join(root))
 }
 
-/// The user's configuration directory for docent.
+/// Returns the user's configuration directory for docent.
 pub(super) fn user_dir(inputs: &Inputs) -> Option<PathBuf> {
     let base = match inputs.environment.get("XDG_CONFIG_HOME").map(Path::new) {
-        // The specification says that a relative path here is to be ignored.
+        // The XDG specification requires ignoring a relative path.
         Some(path) if path.is_absolute() => path.to_owned(),
         _ => inputs.home.as_ref()?.join(".config"),
     };
     Some(base.join("docent"))
 }
 
-/// What the process was started with.
+/// Returns the inputs of this process.
 pub(crate) fn inputs(flags: Flags) -> anyhow::Result<Inputs> {
-    let working_dir = std::env::current_dir().context("the working directory can't be found")?;
+    let working_dir = std::env::current_dir().context("cannot determine the working directory")?;
     let (environment, home) = (Environment::of_process(), std::env::home_dir());
     Ok(Inputs { environment, home, working_dir, flags })
 }
 
-/// The user's own file, whether it exists or not.
+/// Returns the user's own file, whether it exists or not.
 pub(crate) fn user_file(inputs: &Inputs) -> Option<PathBuf> {
     Some(super::edit::file_of(&user_dir(inputs)?))
 }
 
-/// Every file that may hold configuration, whether it exists or not.
+/// Returns every possible configuration file, whether it exists or not.
 pub(crate) fn files_of(inputs: &Inputs) -> Vec<PathBuf> {
     let both = |dir: &Path| [dir.join("docent.toml"), dir.join("docent.json")];
     let user = user_dir(inputs);
@@ -387,7 +387,7 @@ pub(crate) fn files_of(inputs: &Inputs) -> Vec<PathBuf> {
     files
 }
 
-/// The files to read, lowest layer first.
+/// Returns the files to read, lowest layer first.
 pub(super) fn config_files(inputs: &Inputs) -> Result<Vec<PathBuf>, ConfigError> {
     let user = user_dir(inputs).map(|dir| file_in(&dir)).transpose()?.flatten();
     let root = match &inputs.flags.config_file {
@@ -408,26 +408,26 @@ fn file_in(dir: &Path) -> Result<Option<PathBuf>, ConfigError> {
     Ok(Some(found))
 }
 
-/// Whether this is the file that the user names with `--config`.
+/// Whether this is the file of `--config`.
 fn is_named(inputs: &Inputs, path: &Path) -> bool {
     inputs.flags.config_file.as_ref().is_some_and(|named| inputs.working_dir.join(named) == path)
 }
 
-/// Reads one file; its name says which of the two forms it has. A pipe is read only where the user names it: a project may
-/// come with one in the place of its file.
+/// Reads one file; the format depends on its name. A pipe is read only if the user names it: a project may contain one
+/// in place of its file.
 fn parse(path: &Path, is_named: bool) -> Result<Value, ConfigError> {
     let text = if is_named { read_named(path) } else { read(path) };
     let text = text.map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
     parse_text(path, &text)
 }
 
-/// The text of a configuration file.
+/// Reads the text of a configuration file.
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     regular::read_text(path, LARGEST)
 }
 
-/// The text of the file that the user names. A pipe, as `<(...)` in a shell makes one, can be read once: what was in it
-/// counts for as long as the process runs.
+/// Reads the text of the file that the user names. A pipe, such as `<(...)` in a shell, can be read only once, so its
+/// contents are kept for as long as the process runs.
 pub(super) fn read_named(path: &Path) -> io::Result<String> {
     static PIPED: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
     let mut piped = PIPED.lock().unwrap_or_else(PoisonError::into_inner);

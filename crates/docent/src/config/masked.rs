@@ -1,4 +1,4 @@
-//! What is shown of settings: secrets in them are masked, wherever they stand and whatever they are called.
+//! Masks secrets in displayed settings, wherever they are and whatever their names.
 
 use super::resolve::Secret;
 use docent_registry::{Server, Way};
@@ -6,22 +6,22 @@ use docent_screen::{Finding, Options, Screen};
 use serde_json::Value;
 use std::{fmt::Write as _, path::Path};
 
-/// Stands for a value that is a secret by its place.
+/// Replaces a value that is secret because of its key.
 pub(super) const MASK: &str = "***";
 
-/// Knows what to mask in what is shown.
+/// Masks secrets in displayed values.
 pub(crate) struct Masks(Screen);
 
 impl Masks {
-    /// Masks these besides what looks like a secret.
+    /// Masks these in addition to what looks like a secret.
     pub(crate) fn new(secrets: &[Secret]) -> Self {
-        // What variables of an entry hold counts as secret, and some hold a folder, such as `HOME`.
+        // The values of an entry's variables count as secrets, but some are folders, such as `HOME`.
         let is_place = |text: &str| Path::new(text).is_absolute() && Path::new(text).exists();
         let known = secrets.iter().map(Secret::expose).filter(|text| !is_place(text));
         Self(Screen::new(known.map(str::to_owned).collect(), Options::for_logs()))
     }
 
-    /// A text by itself.
+    /// Masks a text without a name.
     pub(crate) fn text(&self, text: &str) -> String {
         self.named("", text)
     }
@@ -31,7 +31,7 @@ impl Masks {
         self.named(name, text) != text
     }
 
-    /// A server on one line: how it is reached, and the names of what it is given.
+    /// Describes a server on one line: how it is reached, and the names of its variables or headers.
     pub(crate) fn server(&self, server: &Server) -> String {
         let mut shown = server.clone();
         match &mut shown.way {
@@ -44,7 +44,7 @@ impl Masks {
         shown.summary()
     }
 
-    /// Arguments of a program, in which a flag may name the word that follows.
+    /// Masks arguments of a program, in which a flag may name the next word.
     pub(crate) fn words(&self, words: &[String]) -> Vec<String> {
         let before = std::iter::once("").chain(words.iter().map(String::as_str));
         words
@@ -54,7 +54,7 @@ impl Masks {
             .collect()
     }
 
-    /// Every text in a value, under the name that it has there.
+    /// Masks every text in a value, by the name that it has there.
     pub(super) fn value(&self, name: &str, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.named(name, text),
@@ -94,7 +94,7 @@ impl Masks {
         let (mut shown, mut at) = (String::new(), sign.len());
         for Finding { kind, range } in self.0.find(&whole) {
             let variable = whole.get(range.start..).and_then(variable).unwrap_or_default().len();
-            // What its name calls a secret is one to its end, whatever signs are in it.
+            // A value whose name suggests a secret is masked entirely, whatever characters it has.
             let is_named = !sign.is_empty() && range.start == sign.len();
             let found = if is_named { text.len() } else { range.len() };
             if range.end <= at || found <= variable {
@@ -112,15 +112,15 @@ impl Masks {
     }
 }
 
-/// The variable that a text begins with. That is no secret, and says where the secret comes from; but what is put in where the
-/// variable is not set may be one.
+/// Returns the variable that a text begins with. Its name is not a secret, and shows the source of the secret; but its
+/// default value may be one.
 fn variable(text: &str) -> Option<&str> {
     let (name, _) = text.strip_prefix("${")?.split_once('}')?;
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == ':';
     text.get(..name.len() + 3).filter(|_| name.chars().all(is_letter))
 }
 
-/// The flag that names a word, without its dashes: `password` for what follows `--password`.
+/// Returns the flag that names the next word, without its dashes: `password` for the word after `--password`.
 fn flag<'a>(before: &'a str, word: &str) -> &'a str {
     if before.starts_with('-') && !before.contains('=') && !word.starts_with('-') {
         before.trim_start_matches('-')

@@ -1,8 +1,8 @@
-//! Owns the configuration: reads its layers, checks them, and hands out one [`Config`].
+//! Owns the configuration: reads its layers, checks them, and returns one [`Config`].
 //!
-//! The only module that reads the environment. `raw` is the list of keys as typed, `keys` what is derived from it,
-//! `check` and `layers` the way from files, variables and flags to one tree, `resolve` the way from there to values
-//! that can be used as they are. `show`, `init` and `reference` write for people.
+//! The only module that reads the environment. `raw` is the list of keys as typed, `keys` is derived from it, `check`
+//! and `layers` merge files, variables and flags into one tree, and `resolve` converts that to checked values. `show`,
+//! `init` and `reference` produce text for users.
 
 mod check;
 mod doors;
@@ -60,18 +60,18 @@ use std::{
     time::Duration,
 };
 
-/// The configuration, checked: paths are absolute, roots exist, secrets are found. It can't be printed whole.
+/// The checked configuration: paths are absolute, roots exist, secrets are loaded. It has no full `Debug`.
 #[derive(Clone)]
 pub struct Config {
-    /// How clients reach docent.
+    /// The server settings.
     pub server: Server,
-    /// Bounds in force.
+    /// The limits.
     pub limits: Limits,
-    /// The record of calls.
+    /// The audit log.
     pub audit: Audit,
     /// Span export.
     pub telemetry: Telemetry,
-    /// The model that somebody serves; `None` stands for the table that is built in.
+    /// The embedding endpoint; `None` for the built-in table.
     pub embedding: Option<Embedding>,
     /// Directories that tools may read; at least one, each absolute, with links resolved.
     pub roots: Vec<PathBuf>,
@@ -79,27 +79,27 @@ pub struct Config {
     pub collections: IndexMap<String, Collection>,
     /// What docent may do.
     pub policy: Policy,
-    /// Search of the web.
+    /// Web search.
     pub web: Web,
-    /// Groups of words that mean the same in documentation.
+    /// Groups of synonyms in documentation.
     pub synonyms: Arc<Synonyms>,
-    /// How other MCP servers are shown.
+    /// The hub settings.
     pub hub: Hub,
     /// Other MCP servers, in the order written.
     pub servers: Vec<ServerEntry>,
-    /// What is wrong with entries of servers; told among the warnings as well.
+    /// Problems of server entries; also included in the warnings.
     pub faults: Vec<Fault>,
     /// The user's home, if there is one.
     pub home: Option<PathBuf>,
-    /// The user's cache directory for docent, if there is a home to hold it.
+    /// The user's cache directory for docent, if there is a home directory.
     pub cache_dir: Option<PathBuf>,
     /// Folders that configuration files are looked for in.
     pub config_folders: Vec<PathBuf>,
     /// Files and folders of credentials outside the roots.
     pub secret_places: Vec<PathBuf>,
-    /// What is odd but not wrong; logged at start.
+    /// Warnings, logged at the start.
     pub warnings: Vec<String>,
-    /// Where the user sets what a project may not, as messages show it.
+    /// The file for keys that a project may not set, as shown in messages.
     pub settings_file: String,
     /// Files of secrets and certificates that the configuration names.
     pub secret_files: Vec<PathBuf>,
@@ -108,10 +108,10 @@ pub struct Config {
     settings: Settings,
 }
 
-/// How other MCP servers are shown.
+/// Settings of the hub.
 #[derive(Debug, Clone)]
 pub struct Hub {
-    /// What the hub is made with.
+    /// The settings of the hub crate.
     pub settings: docent_hub::Settings,
     /// More files that name servers.
     pub registries: Vec<PathBuf>,
@@ -120,46 +120,46 @@ pub struct Hub {
 /// Another MCP server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerEntry {
-    /// What is written of it, variables and secrets in place.
+    /// The entry with variables and secrets filled in.
     pub server: docent_registry::Server,
-    /// What docent alone reads of it.
+    /// The docent-specific fields.
     pub extra: Extra,
-    /// Whether a project's own file says so, which may be somebody else's: then it is not started.
+    /// Whether it comes from a project file, which may be untrusted: then it is not started.
     pub of_a_project: bool,
 }
 
 /// What docent may do.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// What may be reached on the network.
+    /// The allowed hosts.
     pub network: docent_net::Policy,
-    /// What is served inside the roots.
+    /// The files served inside the roots.
     pub files: docent_suites::files::Rules,
-    /// Who may use which tools.
+    /// The rules for tools.
     pub tools: docent_server::Policy,
-    /// Programs that may be started; none for any.
+    /// Programs that may be started; empty for any.
     pub commands: Vec<String>,
-    /// Programs that may not be.
+    /// Programs that may not be started.
     pub denied_commands: Vec<String>,
-    /// What is taken out of results.
+    /// What is masked in results.
     pub redaction: Redaction,
-    /// What the kernel holds docent to.
+    /// The sandbox.
     pub sandbox: Sandbox,
 }
 
-/// What is taken out of results.
+/// What is masked in results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Redaction {
-    /// What looks like a secret.
+    /// Text that looks like a secret.
     pub secrets: bool,
-    /// Characters that a person can't see; they are made visible.
+    /// Invisible characters; they are made visible.
     pub hidden: bool,
 }
 
-/// What the kernel holds docent to.
+/// docent's own sandbox.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
-    /// How much is wanted.
+    /// The mode.
     pub mode: SandboxMode,
     /// Whether other programs run under bubblewrap.
     pub bubblewrap: bool,
@@ -169,14 +169,14 @@ pub struct Sandbox {
     pub write: Vec<PathBuf>,
 }
 
-/// How clients reach docent.
+/// Settings of the server.
 #[derive(Debug, Clone)]
 pub struct Server {
     /// Address or name to bind.
     pub host: String,
-    /// Port to listen on; 0 takes a free one.
+    /// Port to listen on; 0 picks a free one.
     pub port: u16,
-    /// Ways in, each once, at least one.
+    /// Transports, without duplicates, at least one.
     pub transports: Vec<Transport>,
     /// Whether a session must open with `initialize`.
     pub handshake: Handshake,
@@ -186,21 +186,21 @@ pub struct Server {
     pub inspector: bool,
     /// Further accepted values of the Host header, in lower case.
     pub allowed_hosts: Vec<String>,
-    /// Who may connect.
+    /// Authentication.
     pub auth: Auth,
-    /// Encryption; `None` for none.
+    /// TLS; `None` if disabled.
     pub tls: Option<Tls>,
-    /// Tokens of teams.
+    /// OAuth access tokens.
     pub oauth: Option<Oauth>,
-    /// `None` where no limit is in force.
+    /// `None` for no limit.
     pub rate_limit: Option<RateLimit>,
     /// Browsers' access.
     pub cors: Cors,
-    /// Log lines.
+    /// Logging.
     pub logging: Logging,
 }
 
-/// Who may connect.
+/// Authentication settings.
 #[derive(Debug, Clone)]
 pub struct Auth {
     /// Whether a key is needed.
@@ -211,52 +211,52 @@ pub struct Auth {
     pub certificates: Vec<docent_auth::CertificateRule>,
 }
 
-/// Encryption of the network transports.
+/// TLS settings of the network transports.
 #[derive(Debug, Clone)]
 pub struct Tls {
-    /// The certificate and those that vouch for it.
+    /// The certificate chain.
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,
     /// The authorities whose client certificates are accepted.
     pub client_ca: Option<PathBuf>,
-    /// Whether a client needs one.
+    /// Whether clients need a certificate.
     pub client_required: bool,
 }
 
-/// Access tokens.
+/// OAuth access tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Oauth {
-    /// The address by which clients know this server.
+    /// The public address of this server.
     pub resource: String,
-    /// Whom tokens are accepted from; at least one.
+    /// The accepted issuers; at least one.
     pub issuers: Vec<docent_auth::IssuerSettings>,
 }
 
-/// Search of the web.
+/// Web search.
 #[derive(Debug, Clone)]
 pub struct Web {
-    /// Who is asked, in order.
+    /// The search providers, in order.
     pub providers: Vec<docent_web::Provider>,
 }
 
 /// A named key.
 #[derive(Debug, Clone)]
 pub struct Key {
-    /// The name that audit lines carry.
+    /// The name in audit entries.
     pub name: String,
-    /// What the client must present.
+    /// The secret that the client presents.
     pub token: Secret,
-    /// What it may use; at least one.
+    /// The scopes; at least one.
     pub scopes: Vec<Scope>,
 }
 
-/// What a key may use.
+/// A scope of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     /// `*`
     Everything,
-    /// `suite:*`, held without the `:*`.
+    /// `suite:*`, stored without the `:*`.
     Suite(String),
     /// One tool by name.
     Tool(String),
@@ -272,18 +272,18 @@ impl fmt::Display for Scope {
     }
 }
 
-/// How often one client may ask.
+/// The rate limit of one client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
-    /// Requests in a window; at least 1.
+    /// Requests per window; at least 1.
     pub requests: u32,
     /// The window.
     pub window: Duration,
-    /// Whether it also holds for the client on standard input.
+    /// Whether it also applies to the client on standard input.
     pub holds_on_stdio: bool,
 }
 
-/// Browsers' access from other origins.
+/// Access from browsers on other origins.
 #[derive(Debug, Clone)]
 pub struct Cors {
     /// Whether CORS headers are sent.
@@ -292,16 +292,16 @@ pub struct Cors {
     pub origins: Vec<String>,
 }
 
-/// Where log lines go, and which.
+/// Logging settings.
 #[derive(Debug, Clone)]
 pub struct Logging {
-    /// The least severe level written.
+    /// The lowest level logged.
     pub level: Level,
-    /// A file that gets every line besides stderr.
+    /// A file to log to in addition to stderr.
     pub file: Option<PathBuf>,
-    /// The form of a line.
+    /// The format of a line.
     pub format: LogFormat,
-    /// `RUST_LOG`, which wins over everything else.
+    /// `RUST_LOG`, which overrides everything else.
     pub rust_log: Option<String>,
     /// `DEBUG`, comma-separated names such as `mcp:protocol`.
     pub debug: Option<String>,
@@ -309,58 +309,58 @@ pub struct Logging {
     pub no_color: bool,
 }
 
-/// Bounds in force.
+/// Limits on messages, calls and sessions.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Bytes in one message.
     pub message_bytes: usize,
     /// Bytes in one part of a result.
     pub page_bytes: usize,
-    /// How long one call may take.
+    /// The timeout of one call.
     pub tool_timeout: Duration,
-    /// Calls that one client may have running, and as many reads, prompts and completions beside them.
+    /// Concurrent calls per client, and as many reads, prompts and completions in addition.
     pub calls_in_flight: usize,
     /// Sessions open at one time.
     pub sessions: usize,
-    /// Sessions that one client may have open; `None` for its fair share.
+    /// Open sessions per client; `None` for a fair share.
     pub sessions_per_client: Option<usize>,
-    /// How long an HTTP session lasts that nobody uses.
+    /// How long an idle HTTP session lasts.
     pub session_idle: Duration,
     /// Event streams and web sockets open at one time.
     pub streams: usize,
-    /// Event streams and web sockets that one client may have open; `None` for its fair share.
+    /// Open event streams and web sockets per client; `None` for a fair share.
     pub streams_per_client: Option<usize>,
     /// Connections open at one time.
     pub connections: usize,
     /// Connections open at one time from one address.
     pub connections_per_address: usize,
-    /// How long the head of an HTTP request may take.
+    /// The timeout of the head of an HTTP request.
     pub head_timeout: Duration,
-    /// How long its body may.
+    /// The timeout of its body.
     pub body_timeout: Duration,
     /// How long the parts of a paged result stay readable.
     pub result_ttl: Duration,
-    /// Bounds for single tools.
+    /// Limits of single tools.
     pub tools: IndexMap<String, ToolLimits>,
 }
 
-/// Bounds for one tool.
+/// Limits of one tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolLimits {
-    /// In place of the general bound.
+    /// Overrides the general timeout.
     pub timeout: Option<Duration>,
-    /// Calls that one client may make in a minute.
+    /// Calls per minute per client.
     pub rate_per_minute: Option<u32>,
 }
 
-/// The record of every call.
+/// The audit log.
 #[derive(Debug, Clone)]
 pub struct Audit {
     /// Whether calls are recorded.
     pub enabled: bool,
     /// `None` stands for `audit.jsonl` in the state directory.
     pub file: Option<PathBuf>,
-    /// How it is kept.
+    /// The settings of the audit crate.
     pub settings: docent_audit::Settings,
 }
 
@@ -373,18 +373,18 @@ pub struct Telemetry {
     pub service_name: String,
 }
 
-/// A model that somebody serves.
+/// An endpoint that serves an embedding model.
 #[derive(Debug, Clone)]
 pub struct Embedding {
     /// The address before `/embeddings`.
     pub url: String,
-    /// The model's name there.
+    /// The model's name at the endpoint.
     pub model: String,
     /// Sent as a bearer token.
     pub key: Option<Secret>,
     /// Texts in one request.
     pub batch: usize,
-    /// How long one request may take.
+    /// The timeout of one request.
     pub timeout: Duration,
 }
 
@@ -393,21 +393,21 @@ pub struct Embedding {
 pub struct Collection {
     /// The directory, file or archive, absolute.
     pub path: Option<PathBuf>,
-    /// Where the documents are on the web; without a path, where they are fetched from.
+    /// The URL of the documents on the web; without a path, they are fetched from there.
     pub url: Option<String>,
-    /// Whether a project's own file names it, which may be somebody else's: it then stays in the roots.
+    /// Whether it comes from a project file, which may be untrusted: then it must be inside the roots.
     pub of_a_project: bool,
-    /// What people call it.
+    /// The display title.
     pub title: Option<String>,
-    /// What the documents are about.
+    /// The topic of the documents.
     pub kind: Option<String>,
-    /// The version that they describe.
+    /// The version that the documents describe.
     pub version: Option<String>,
-    /// One sentence for clients.
+    /// A one-sentence description for clients.
     pub description: Option<String>,
-    /// Patterns of the files to take; empty takes all.
+    /// Patterns of files to include; empty for all.
     pub include: Vec<String>,
-    /// Patterns of the files to leave out.
+    /// Patterns of files to exclude.
     pub exclude: Vec<String>,
 }
 
@@ -417,18 +417,18 @@ impl Config {
         resolve::resolve(Settings::gather(inputs)?, inputs)
     }
 
-    /// Refuses what must not be served: auth that nobody can pass, and an open door to the network.
+    /// Refuses configurations that must not be served: auth without any key, and a network listener without auth.
     pub fn check_serving(&self) -> Result<(), ConfigError> {
         let auth = &self.server.auth;
-        let nobody = auth.keys.is_empty() && auth.certificates.is_empty();
-        if auth.required && nobody && self.server.oauth.is_none() {
+        let no_keys = auth.keys.is_empty() && auth.certificates.is_empty();
+        if auth.required && no_keys && self.server.oauth.is_none() {
             return Err(ConfigError::NoKey(self.settings.origin("server.auth.required").clone()));
         }
         let networked = self.server.transports.iter().any(|way| *way != Transport::Stdio);
         if networked && !self.server.binds_loopback() && !auth.required && !self.server.allow_open {
             let host = self.server.host.clone();
             let place = self.settings.origin("server.host").clone();
-            if nobody && self.server.oauth.is_none() {
+            if no_keys && self.server.oauth.is_none() {
                 return Err(ConfigError::Open { host, place });
             }
             let off = self.settings.origin("server.auth.required").clone();
@@ -437,45 +437,45 @@ impl Config {
         Ok(())
     }
 
-    /// The root that state is kept in.
+    /// Returns the root with the state directory.
     pub fn first_root(&self) -> &Path {
         self.roots.first().map_or(Path::new("."), PathBuf::as_path)
     }
 
-    /// Configuration files that were read, lowest layer first.
+    /// Returns the configuration files that were read, lowest layer first.
     pub fn files(&self) -> &[PathBuf] {
         &self.settings.files
     }
 
-    /// What to report of keys that a project's own file sets and may not set; `None` where it sets none.
+    /// Describes keys that a project file sets but may not set; `None` if there are none.
     pub fn ignored_keys(&self) -> Option<String> {
         guards::ignored_keys(&self.settings.ignored, &self.settings_file)
     }
 
-    /// Why a server of a project's own file is not started, and what to do.
+    /// Describes why a server from a project file is not started, and what to do.
     pub(crate) fn untrusted_server(&self, name: &str) -> String {
         format!(
-            "`mcp_servers.{name}` is set by the project's own file and not started, because the file could come from an \
+            "`mcp_servers.{name}` is set by a project file and not started, because the file could come from an \
              untrusted repository: set it in {}, or pass --config with the file if you trust it",
             self.settings_file
         )
     }
 
-    /// Every secret, for masking.
+    /// Returns every secret, for masking.
     pub fn secrets(&self) -> Vec<Secret> {
         let keys = self.server.auth.keys.iter().map(|key| key.token.clone());
         let models = self.embedding.iter().filter_map(|model| model.key.clone());
         keys.chain(models).chain(self.other_secrets.iter().cloned()).collect()
     }
 
-    /// Keys that have another value in the other one.
+    /// Returns the keys whose values differ in `other`.
     pub(crate) fn changes(&self, other: &Self) -> Vec<String> {
         let (ours, theirs) = (show::values(&self.settings), show::values(&other.settings));
         let mut keys: Vec<String> = ours.keys().chain(theirs.keys()).cloned().collect();
         keys.sort_unstable();
         keys.dedup();
         keys.retain(|key| ours.get(key) != theirs.get(key));
-        // Secrets are masked, so that they are compared by themselves.
+        // Secrets are masked, so they are compared separately.
         let tokens = |config: &Self| -> Vec<Secret> {
             config.server.auth.keys.iter().map(|key| key.token.clone()).collect()
         };
@@ -488,12 +488,12 @@ impl Config {
         keys
     }
 
-    /// Every value with where it came from, for people; secrets masked.
+    /// Formats every value with its source as text; secrets are masked.
     pub fn show_text(&self) -> String {
         show::text(&self.settings, &Masks::new(&self.secrets()))
     }
 
-    /// Every value with where it came from, for programs; secrets masked.
+    /// Returns every value with its source as JSON; secrets are masked.
     pub fn show_json(&self) -> Value {
         show::json(&self.settings, &Masks::new(&self.secrets()))
     }
@@ -508,12 +508,12 @@ impl Server {
     }
 }
 
-/// The files that would be read, for a report on each; an error where two claim the same place.
+/// Returns the files that would be read; fails if two are in the same folder.
 pub fn files_in_place(inputs: &Inputs) -> Result<Vec<PathBuf>, ConfigError> {
     layers::config_files(inputs)
 }
 
-/// Checks the text of one file by itself, without the other layers; `path` says which form it has.
+/// Checks the text of one file without the other layers; the format depends on `path`.
 pub fn check_text(path: &Path, text: &str) -> Result<(), ConfigError> {
     let mut checker = check::Checker::new(Source::File(path.to_owned()));
     checker.file(layers::parse_text(path, text)?);
@@ -521,7 +521,7 @@ pub fn check_text(path: &Path, text: &str) -> Result<(), ConfigError> {
     if problems.is_empty() { Ok(()) } else { Err(ConfigError::Problems(problems)) }
 }
 
-/// The directory that `docent config init` writes to.
+/// Returns the directory that `docent config init` writes to.
 pub fn root_of(inputs: &Inputs) -> PathBuf {
     layers::first_root(inputs)
 }

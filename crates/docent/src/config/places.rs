@@ -1,9 +1,9 @@
-//! Places of the user's that the configuration knows without being told: its own folders, the cache, credentials.
+//! Standard paths of the user: configuration folders, the cache, credentials.
 
 use super::layers::{Inputs, files_of, user_dir, user_file};
 use std::path::{Path, PathBuf};
 
-/// Folders of files that may hold configuration, whether they exist or not.
+/// Returns the folders of possible configuration files, whether they exist or not.
 pub(super) fn config_folders(inputs: &Inputs) -> Vec<PathBuf> {
     let files = files_of(inputs);
     let mut folders: Vec<PathBuf> =
@@ -12,20 +12,20 @@ pub(super) fn config_folders(inputs: &Inputs) -> Vec<PathBuf> {
     folders
 }
 
-/// Where the user sets what a project may not, as messages show it: the file of `--config`, or the user's own.
+/// Returns the file for keys that a project may not set, as shown in messages: that of `--config`, or the user's own.
 pub(super) fn settings_file(inputs: &Inputs) -> String {
     let named = inputs.flags.config_file.as_ref().map(|file| inputs.working_dir.join(file));
     let file = named.or_else(|| user_file(inputs));
     file.map_or_else(|| "the file of --config".to_owned(), |file| shown(&file, inputs))
 }
 
-/// A path as messages show it: `~` stands for the home, whose name is the user's.
+/// Returns a path as shown in messages, with `~` for the home directory.
 pub(super) fn shown(path: &Path, inputs: &Inputs) -> String {
     let inner = inputs.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
     inner.map_or_else(|| path.display().to_string(), |inner| format!("~/{}", inner.display()))
 }
 
-/// Where programs keep credentials of the user, outside of any project: files, and folders with the files in them.
+/// Returns where programs keep the user's credentials outside of projects: files, and folders with their files.
 pub(super) fn secret_places(inputs: &Inputs) -> Vec<PathBuf> {
     let with_files = |place: PathBuf| {
         let files = files_in(&place, 3);
@@ -38,7 +38,7 @@ pub(super) fn secret_places(inputs: &Inputs) -> Vec<PathBuf> {
     places
 }
 
-/// Whether a folder, by its real path, holds credentials of the user among other things.
+/// Whether a folder, by its real path, contains credentials among other things.
 pub(super) fn holds_credentials(folder: &Path, inputs: &Inputs) -> bool {
     let real = |home: &PathBuf| home.canonicalize().unwrap_or_else(|_| home.clone());
     let home = inputs.home.as_ref().map(real);
@@ -46,7 +46,7 @@ pub(super) fn holds_credentials(folder: &Path, inputs: &Inputs) -> bool {
     named.any(|place| place != folder && place.starts_with(folder))
 }
 
-/// The files and folders of credentials, as docent, programs in this home and the system call them.
+/// Returns the files and folders of credentials of docent, of programs in this home and of the system.
 fn credentials(inputs: &Inputs, home: Option<&Path>) -> Vec<PathBuf> {
     const PLACES: [&str; 15] = [
         ".cache/docent/tokens",
@@ -72,8 +72,8 @@ fn credentials(inputs: &Inputs, home: Option<&Path>) -> Vec<PathBuf> {
     all.chain(user_dir(inputs)).chain(tokens).collect()
 }
 
-/// A file, or the files of a folder. Listed before the sandbox is entered, which closes such folders. What a link leads to
-/// is not looked at: it could be the whole disk.
+/// Returns a file, or the files of a folder. Listed before the sandbox is entered, which closes such folders. Links are
+/// not followed: the target could be the whole disk.
 fn files_in(place: &Path, depth: usize) -> Vec<PathBuf> {
     const MOST: usize = 200;
     let is_folder = place.symlink_metadata().is_ok_and(|found| found.is_dir());
@@ -87,7 +87,7 @@ pub(super) fn cache_dir(inputs: &Inputs) -> Option<PathBuf> {
     own_folder(inputs, "XDG_CACHE_HOME", ".cache")
 }
 
-/// Where is kept what must outlive a cleaned cache.
+/// Returns the folder for state that must survive clearing the cache.
 pub(crate) fn state_folder(inputs: &Inputs) -> Option<PathBuf> {
     own_folder(inputs, "XDG_STATE_HOME", ".local/state")
 }

@@ -1,10 +1,10 @@
-//! The published JSON Schema and the reference page, both from the list of keys.
+//! Generates the published JSON Schema and the reference page from the list of keys.
 
 use super::keys::{self, Field, Kind, join};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
-/// The JSON Schema of docent.toml and docent.json, as text.
+/// Returns the JSON Schema of docent.toml and docent.json.
 pub fn json_schema() -> String {
     let mut schema = keys::schema();
     publish(&mut schema);
@@ -12,14 +12,14 @@ pub fn json_schema() -> String {
         root.insert("title".into(), "docent configuration".into());
         let properties = root.get_mut("properties").and_then(Value::as_object_mut);
         if let Some(properties) = properties {
-            let about = "The schema that an editor checks this file with.";
+            let about = "The schema that editors use to check this file.";
             properties.insert("$schema".into(), json!({"type": "string", "description": about}));
         }
     }
     format!("{schema:#}\n")
 }
 
-/// Makes the schema accept what the check accepts: both spellings, aliases, and text for a list.
+/// Extends the schema to everything that the check accepts: both spellings, aliases, and text for a list.
 fn publish(schema: &mut Value) {
     let Some(map) = schema.as_object_mut() else { return };
     map.retain(|key, value| {
@@ -75,7 +75,7 @@ const INTRODUCTION: &str = "\
 `docent.toml` or `docent.json` in the root holds the same keys; camelCase and snake_case are both read. From the lowest
 layer to the highest: defaults, the user's file (`~/.config/docent/docent.toml` or `.json`, under `XDG_CONFIG_HOME` if
 that is set), the root's file (or the one that `--config` names), environment variables, flags. Tables merge key by key;
-a list or a value replaces the one below it. An unknown key is an error that names the nearest known one.
+a list or a value replaces the one below it. An unknown key is an error that suggests the most similar one.
 
 `docent config show` prints every value with where it came from, `docent config init` writes a commented file to start
 from, and [docent.schema.json](docent.schema.json) lets an editor check one.
@@ -96,7 +96,7 @@ const VARIABLES: &str = "
 | `XDG_CONFIG_HOME`, `XDG_CACHE_HOME`, `XDG_STATE_HOME` | in place of `~/.config`, `~/.cache` and `~/.local/state` |
 ";
 
-/// The reference page, in Markdown.
+/// Returns the reference page in Markdown.
 pub fn reference_page() -> String {
     let mut page = String::from(INTRODUCTION);
     let Kind::Table(sections) = keys::root() else { return page };
@@ -129,7 +129,7 @@ fn rows(kind: &Kind, prefix: &str, named: bool, page: &mut String) {
     }
 }
 
-/// One key, and the keys inside its entries, which have no environment name of their own.
+/// Adds a key, and the keys inside its entries, which have no environment name of their own.
 fn row(field: &Field, path: &str, named: bool, page: &mut String) {
     let derived = named.then(|| keys::Setting { path, field }.env_name());
     let variables: Vec<String> =

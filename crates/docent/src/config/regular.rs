@@ -1,5 +1,5 @@
-//! Opens the files that a configuration is made of, or that a configuration or the command line names. A pipe, a socket or a
-//! device is refused before it is opened, because opening one may block docent for ever.
+//! Opens configuration files and files named by a configuration or the command line. A pipe, a socket or a device is
+//! rejected before it is opened, because opening one may block forever.
 
 use docent_suites::files::Kind;
 use rustix::fs::OFlags;
@@ -10,19 +10,19 @@ use std::{
     path::Path,
 };
 
-/// Files in which programs list MCP servers are not longer.
+/// Maximum size of files that list MCP servers.
 pub(crate) const MAX_REGISTRY_BYTES: u64 = 16 << 20;
 
 /// `O_NONBLOCK`.
 const NONBLOCK: i32 = OFlags::NONBLOCK.bits().cast_signed();
 
-/// Special files that open at once: streams that docent was started with, and the null device.
+/// Special files that never block on open: docent's own streams, and the null device.
 const OPEN_FILES: [&str; 4] = ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/null"];
 
-/// Folders of what docent was started with, such as the pipe of `<(...)` in a shell.
+/// Folders of docent's open files, such as the pipe of `<(...)` in a shell.
 const OPEN_FOLDERS: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
 
-/// The bytes of a regular file of at most `limit` bytes.
+/// Reads a regular file of at most `limit` bytes.
 pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_bounded(open(path, OpenOptions::new().read(true))?, limit)
 }
@@ -34,31 +34,31 @@ fn read_bounded(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of a regular file of at most `limit` bytes.
+/// Reads a regular text file of at most `limit` bytes.
 pub(crate) fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     to_text(read(path, limit)?)
 }
 
-/// The text of at most `limit` bytes of what the command line names, as [`open_argument`] opens it.
+/// Reads up to `limit` bytes of text from a path on the command line, as [`open_argument`] opens it.
 pub(crate) fn read_argument(path: &Path, limit: u64) -> io::Result<String> {
     to_text(read_bounded(open_argument(path)?, limit)?)
 }
 
 fn to_text(bytes: Vec<u8>) -> io::Result<String> {
-    let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8");
+    let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8 text");
     String::from_utf8(bytes).map_err(not_text)
 }
 
-/// Opens what the command line names to read it: a regular file, or a stream that docent was started with.
+/// Opens a path from the command line for reading: a regular file, or a stream that docent was started with.
 pub(crate) fn open_argument(path: &Path) -> io::Result<File> {
     open_file_or_stream(path, OpenOptions::new().read(true))
 }
 
-/// Creates what the command line names, or empties it: a regular file, or a stream that docent was started with. A link is
-/// followed as in a shell; others can never write to what is created.
+/// Creates or truncates a path from the command line: a regular file, or a stream that docent was started with. A link
+/// is followed as in a shell; only the user can write to a created file.
 pub(crate) fn create_argument(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    // It is emptied once it is known to be a file.
+    // Truncated only after it is known to be a file.
     options.write(true).create(true).truncate(false).mode(0o644);
     let file = open_file_or_stream(path, &mut options)?;
     if file.metadata()?.is_file() {
@@ -73,7 +73,7 @@ fn open_file_or_stream(path: &Path, options: &mut OpenOptions) -> io::Result<Fil
         return open(path, options);
     }
     let file = options.custom_flags(NONBLOCK).open(path)?;
-    // What is read or written may be waited for.
+    // Reading and writing may block again.
     let flags = rustix::fs::fcntl_getfl(&file)?;
     rustix::fs::fcntl_setfl(&file, flags.difference(OFlags::NONBLOCK))?;
     Ok(file)
@@ -83,20 +83,20 @@ fn open_file_or_stream(path: &Path, options: &mut OpenOptions) -> io::Result<Fil
 fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     match fs::metadata(path) {
         Ok(found) => check(&found)?,
-        // It may be about to be created.
+        // A missing file may be about to be created.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    // A pipe may take the file's place at this moment.
+    // A pipe may have replaced the file in the meantime.
     let file = options.custom_flags(NONBLOCK).open(path)?;
     check(&file.metadata()?)?;
     Ok(file)
 }
 
-/// Refuses what is longer than the limit.
+/// Rejects a file larger than the limit.
 pub(super) fn check_length(length: usize, limit: u64) -> io::Result<()> {
     if length as u64 > limit {
-        let reason = format!("it is longer than {limit} bytes");
+        let reason = format!("larger than {limit} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
     }
     Ok(())
@@ -106,7 +106,7 @@ fn check(metadata: &Metadata) -> io::Result<()> {
     match Kind::of_open(metadata) {
         Kind::File => Ok(()),
         found => {
-            let reason = format!("it is not a regular file ({found}): put one in its place");
+            let reason = format!("not a regular file ({found}): replace it with one");
             Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
         }
     }

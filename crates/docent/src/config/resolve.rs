@@ -1,4 +1,4 @@
-//! From values as typed to values as used: paths made absolute, secrets found, shapes checked.
+//! Resolves typed values: makes paths absolute, loads secrets, checks formats.
 
 use super::{
     Auth, Collection, Config, Cors, Embedding, Key, Limits, Logging, RateLimit, Scope, Server,
@@ -24,10 +24,10 @@ use std::{
     time::Duration,
 };
 
-/// Requests in a window that a client on the network may make, where nothing else is configured.
+/// The default number of requests per window for a client on the network.
 const NETWORK_REQUESTS: u32 = 100;
 
-/// Text that is never printed.
+/// A secret without `Debug` or `Display`.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 pub struct Secret(String);
 
@@ -36,7 +36,7 @@ impl Secret {
         Self(text)
     }
 
-    /// The text itself, for comparing and masking only.
+    /// Returns the text, for comparing and masking only.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -52,9 +52,9 @@ pub(super) struct Resolver<'a> {
     pub(super) settings: &'a Settings,
     pub(super) inputs: &'a Inputs,
     problems: Vec<Problem>,
-    /// What a project's own file may not set.
+    /// Keys that a project file may not set.
     pub(super) refused: Vec<RefusedKey>,
-    /// Found on the way, to be masked.
+    /// Secrets found so far, to be masked.
     pub(super) secrets: Vec<Secret>,
     /// Files outside the roots that are read again with the configuration.
     pub(super) files: Vec<PathBuf>,
@@ -62,7 +62,7 @@ pub(super) struct Resolver<'a> {
     pub(super) tokens: Vec<(String, String)>,
 }
 
-/// Resolves the settings, without what a project's own file may not set. Each round leaves out what the one before found.
+/// Resolves the settings without the keys that a project file may not set. Each round drops those found by the last.
 pub(super) fn resolve(mut settings: Settings, inputs: &Inputs) -> Result<Config, ConfigError> {
     loop {
         match resolve_once(settings, inputs)? {
@@ -74,14 +74,14 @@ pub(super) fn resolve(mut settings: Settings, inputs: &Inputs) -> Result<Config,
 
 enum Resolved {
     Config(Box<Config>),
-    /// The settings as they came, and the keys that must not be in force.
+    /// The settings, and the keys to drop from them.
     Refused(Box<Settings>, Vec<RefusedKey>),
 }
 
 fn resolve_once(settings: Settings, inputs: &Inputs) -> Result<Resolved, ConfigError> {
     let raw = RawConfig::deserialize(settings.tree()).map_err(|error| {
-        // The layers were checked against the same types, so this names a gap in the check.
-        let what = format!("the merged configuration doesn't hold together: {error}");
+        // The layers were checked against the same types, so this is a bug in the check.
+        let what = format!("the merged configuration is invalid: {error}");
         ConfigError::Problems(vec![Problem { place: Source::Default, what }])
     })?;
     let mut resolver = Resolver {
@@ -177,7 +177,7 @@ fn limits(raw: RawLimits) -> Limits {
     }
 }
 
-/// The text of a file that holds secrets: a regular one, and no longer than they are.
+/// Reads a file with a secret: a regular file of limited size.
 pub(super) fn read_secrets(path: &Path) -> io::Result<String> {
     const MAX_BYTES: u64 = 64 << 10;
     regular::read_text(path, MAX_BYTES)
@@ -288,8 +288,8 @@ impl Resolver<'_> {
             keys.push(key);
         }
         let certificates = self.certificates(raw.certificates, &keys, has_authority);
-        let somebody = !keys.is_empty() || !certificates.is_empty() || has_issuers;
-        Auth { required: raw.required.unwrap_or(somebody), keys, certificates }
+        let is_configured = !keys.is_empty() || !certificates.is_empty() || has_issuers;
+        Auth { required: raw.required.unwrap_or(is_configured), keys, certificates }
     }
 
     fn key(&mut self, at: usize, raw: RawKey) -> Option<Key> {
@@ -314,7 +314,7 @@ impl Resolver<'_> {
                 match self.secret_file(&path) {
                     Ok(text) => text,
                     Err(error) => {
-                        let what = format!("{label}: can't read {}: {error}", path.display());
+                        let what = format!("{label}: cannot read {}: {error}", path.display());
                         self.problem(KEYS, what);
                         return None;
                     }
@@ -338,7 +338,7 @@ impl Resolver<'_> {
         Some(Key { name: raw.name, token, scopes })
     }
 
-    /// The secret that a file holds.
+    /// Reads the secret from a file.
     pub(super) fn secret_file(&mut self, path: &Path) -> io::Result<String> {
         self.files.push(path.to_owned());
         Ok(read_secrets(path)?.trim().to_owned())
@@ -347,11 +347,11 @@ impl Resolver<'_> {
     /// A token must fit in a header, or no client could present it.
     pub(super) fn secret(&mut self, key: &str, token: String) -> Option<Secret> {
         if token.is_empty() {
-            self.problem(key, "holds an empty token");
+            self.problem(key, "has an empty token");
             return None;
         }
         if !token.chars().all(|c| c.is_ascii_graphic()) {
-            self.problem(key, "holds a token with white space or characters outside ASCII");
+            self.problem(key, "has a token with white space or non-ASCII characters");
             return None;
         }
         Some(Secret(token))
@@ -388,7 +388,7 @@ impl Resolver<'_> {
                 origins.push(plain);
             } else {
                 let what = format!(
-                    "holds {origin:?}, which is not an origin; write scheme://host[:port], or * for every origin"
+                    "has {origin:?}, which is not an origin; use scheme://host[:port], or * for every origin"
                 );
                 self.problem("server.cors.origins", what);
             }
@@ -411,7 +411,7 @@ impl Resolver<'_> {
                 self.refuse(KEY, Some(NOT_HERE));
                 return None;
             }
-            // The protocol's own rule: a bare address stands for the trace endpoint under it.
+            // As OTLP specifies: a base address stands for the trace endpoint under it.
             Some(if path.is_empty() { format!("http://{host}/v1/traces") } else { text })
         });
         Telemetry { otlp_endpoint: endpoint, service_name: raw.service_name }
@@ -424,7 +424,7 @@ impl Resolver<'_> {
         let (url, model) = match (given(raw.url), given(raw.model)) {
             (Some(url), Some(model)) => (url, model),
             (Some(_), None) => {
-                let what = "is set without a model: add `embedding.model`, the name that the endpoint knows it by";
+                let what = "is set without a model: add `embedding.model`, the model's name at the endpoint";
                 self.problem(URL, what);
                 return None;
             }
@@ -438,7 +438,7 @@ impl Resolver<'_> {
         let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
         let host = rest.map(|rest| rest.split('/').next().unwrap_or_default());
         if host.is_none_or(|host| host.is_empty() || host.contains(['@', ' ', '?', '#'])) {
-            // An address with a user's name in it may hold a password.
+            // A URL with a user name may contain a password.
             self.problem(URL, "must be http://host[:port]/path or https://…, without a user name");
             return None;
         }
@@ -457,7 +457,7 @@ impl Resolver<'_> {
                 }
                 let Some(key) = self.inputs.environment.get(&variable) else {
                     let what = format!(
-                        "names the environment variable {variable}, which is not set: set it, or leave the key out"
+                        "names the environment variable {variable}, which is not set: set it, or remove the key"
                     );
                     self.problem(KEY, what);
                     return None;
@@ -495,7 +495,7 @@ impl Resolver<'_> {
                 Ok(_) => self.problem(
                     "roots",
                     format!(
-                        "holds {}, which is not a directory; name the one that it lies in",
+                        "has {}, which is not a directory; use its parent directory",
                         path.display()
                     ),
                 ),
@@ -503,7 +503,7 @@ impl Resolver<'_> {
                     self.problem(
                         "roots",
                         format!(
-                            "holds {}, which can't be opened: {error}; name a directory that exists, or none for the working directory",
+                            "has {}, which cannot be opened: {error}; name a directory that exists, or none for the working directory",
                             path.display()
                         ),
                     );
@@ -532,7 +532,7 @@ impl Resolver<'_> {
             let placeless = (raw.path.is_none() && raw.url.is_none())
                 .then_some("it needs a `path`, or a `url` to be fetched from");
             if let Some(problem) = nameless.or(placeless) {
-                // Any key of the collection tells which file holds it.
+                // Any key of the collection shows which file defines it.
                 let within = self.settings.origins().find(|(path, _)| path.starts_with(&here));
                 let place = within.map_or(Source::Default, |(_, source)| source.clone());
                 self.problems.push(Problem { place, what: format!("`{here}`: {problem}") });
@@ -556,7 +556,7 @@ impl Resolver<'_> {
         collections
     }
 
-    /// `--port` with no listener is a likely slip: the server would read stdin and look hung.
+    /// `--port` without a network transport is a likely mistake: the server would read stdin and appear to hang.
     fn idle_listener(&self, server: &Server) -> Option<String> {
         let listens = server.transports.iter().any(|way| *way != Transport::Stdio);
         let flagged = ["server.port", "server.host"].into_iter().find_map(|key| {
@@ -566,6 +566,6 @@ impl Resolver<'_> {
             }
         });
         let flag = flagged.filter(|_| !listens)?;
-        Some(format!("{flag} has no effect: the transport is stdio alone; add --transport http"))
+        Some(format!("{flag} has no effect: stdio is the only transport; add --transport http"))
     }
 }

@@ -168,7 +168,7 @@ fn the_environment_sets_every_kind_of_key() {
 #[test]
 fn a_misspelt_variable_is_a_warning() {
     let config = World::new().env("DOCENT_LIMITS_TOOL_TIMEOUTMS", "5").load();
-    let want = "the environment variable DOCENT_LIMITS_TOOL_TIMEOUTMS names no key and is ignored; the nearest is DOCENT_LIMITS_TOOL_TIMEOUT_MS";
+    let want = "unknown environment variable DOCENT_LIMITS_TOOL_TIMEOUTMS is ignored; did you mean DOCENT_LIMITS_TOOL_TIMEOUT_MS?";
     assert_eq!(config.warnings, [want]);
 }
 
@@ -218,7 +218,7 @@ fn an_env_file_is_read_only_where_it_is_asked_for() {
     assert_eq!(config.server.port, 8001);
     let path = world.root().join(".env");
     let ignored = format!(
-        "{} sets MCP_SERVER_PORT, and docent ignores it; pass --env-file to read it, if you trust the project",
+        "{} sets MCP_SERVER_PORT, which docent ignores; pass --env-file to read it if you trust the project",
         path.display()
     );
     assert_eq!(config.warnings, [ignored]);
@@ -261,7 +261,7 @@ fn the_file_of_another_server_is_read_only_where_it_is_named() {
     let world = World::new().root_file(NAME, r#"{"server": {"port": 3001}}"#);
     let config = world.load();
     let ignored = format!(
-        "docent ignores {}; pass --config {NAME} to read it, if you trust the project",
+        "docent ignores {}; pass --config {NAME} to read it if you trust the project",
         world.root().join(NAME).display()
     );
     assert_eq!((config.server.port, config.warnings), (8001, vec![ignored]));
@@ -284,7 +284,7 @@ fn auth_is_required_once_a_key_is_configured() {
 #[test]
 fn what_must_not_be_served_is_refused() {
     let world = World::new().env("MCP_AUTH_REQUIRED", "true").env("MCP_API_KEY", "");
-    world.refuses("auth is required but no key is configured (environment MCP_AUTH_REQUIRED asks for it): set MCP_API_KEY, pass --auth TOKEN, or add server.auth.keys");
+    world.refuses("auth is required (by environment MCP_AUTH_REQUIRED) but no key is configured: set MCP_API_KEY, pass --auth TOKEN, or add server.auth.keys");
     let world = World::new().env("MCP_SERVER_HOST", "0.0.0.0").flag(
         "--transport",
         "server.transport",
@@ -333,11 +333,11 @@ fn problems_name_their_place() {
         ),
         (
             "server.cors.origins = [\"app.example\"]",
-            "`server.cors.origins` holds \"app.example\", which is not an origin; write scheme://host[:port], or * for every origin",
+            "`server.cors.origins` has \"app.example\", which is not an origin; use scheme://host[:port], or * for every origin",
         ),
         (
             "server.auth.token = \"a b\"",
-            "`server.auth.token` holds a token with white space or characters outside ASCII",
+            "`server.auth.token` has a token with white space or non-ASCII characters",
         ),
         (
             "server.auth.keys = [{ name = \"a\", scopes = [\"*\"] }]",
@@ -369,7 +369,7 @@ fn problems_name_their_place() {
         ),
         (
             "roots = [\"docent.toml\"]",
-            "`roots` holds root/docent.toml, which is not a directory; name the one that it lies in",
+            "`roots` has root/docent.toml, which is not a directory; use its parent directory",
         ),
         (
             "docs.collections.pg.description = \"x\"",
@@ -444,7 +444,7 @@ fn the_root_file_is_the_first_roots() {
     inputs.flags.config_file = Some("missing.toml".into());
     let error = Config::load(&inputs).err().unwrap().to_string();
     assert!(
-        error.starts_with("can't read the configuration file") && error.contains("missing.toml"),
+        error.starts_with("cannot read the configuration file") && error.contains("missing.toml"),
         "{error}"
     );
 }
@@ -454,7 +454,7 @@ fn a_flag_without_effect_is_a_warning() {
     let world = World::new().flag("--port", "server.port", json!(9));
     assert_eq!(
         world.load().warnings,
-        ["--port has no effect: the transport is stdio alone; add --transport http"]
+        ["--port has no effect: stdio is the only transport; add --transport http"]
     );
 }
 
@@ -650,7 +650,7 @@ fn hints_name_the_file_that_the_user_has() {
 #[test]
 fn half_an_endpoint_says_what_to_add() {
     World::new().env("DOCENT_EMBEDDING_URL", "http://localhost:1").refuses(
-        "environment DOCENT_EMBEDDING_URL: `embedding.url` is set without a model: add `embedding.model`, the name that the endpoint knows it by",
+        "environment DOCENT_EMBEDDING_URL: `embedding.url` is set without a model: add `embedding.model`, the model's name at the endpoint",
     );
     World::new().env("DOCENT_EMBEDDING_MODEL", "m").refuses(
         "environment DOCENT_EMBEDDING_MODEL: `embedding.model` is set without an address: add `embedding.url`, such as http://localhost:11434/v1",
@@ -665,7 +665,7 @@ fn half_an_endpoint_says_what_to_add() {
         .env("DOCENT_EMBEDDING_URL", "https://x/v1")
         .env("DOCENT_EMBEDDING_KEY_ENV", "NO_SUCH")
         .refuses(
-            "environment DOCENT_EMBEDDING_KEY_ENV: `embedding.key_env` names the environment variable NO_SUCH, which is not set: set it, or leave the key out",
+            "environment DOCENT_EMBEDDING_KEY_ENV: `embedding.key_env` names the environment variable NO_SUCH, which is not set: set it, or remove the key",
         );
 }
 
@@ -781,9 +781,9 @@ fn a_pipe_or_a_device_holds_no_secret_of_a_server() {
     let made = std::process::Command::new("mkfifo").arg(folder.join("pipe")).status().unwrap();
     assert!(made.success());
     for (file, want) in [
-        ("pipe", "it is not a regular file (named pipe)"),
-        ("/dev/zero", "it is not a regular file (character device)"),
-        ("long", "it is longer than 65536 bytes"),
+        ("pipe", "not a regular file (named pipe)"),
+        ("/dev/zero", "not a regular file (character device)"),
+        ("long", "larger than 65536 bytes"),
     ] {
         let text =
             format!("[mcp_servers.a]\ncommand = \"x\"\nenv = {{ K = {{ file = {file:?} }} }}");

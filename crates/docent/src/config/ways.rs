@@ -7,11 +7,11 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// Folders that every program may write to.
+/// Folders that any program can write to.
 pub(crate) const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
-/// Goes the way to a file until `stops` says so of a folder on it and the step from there. Gives what was reached, with the
-/// rest of the way.
+/// Walks the path to a file until `stops` returns true for a folder and the next component. Returns the path so far,
+/// with the rest appended.
 fn go(file: &Path, mut stops: impl FnMut(&Path, &Path) -> bool) -> PathBuf {
     // The kernel follows no more.
     let mut links = 40;
@@ -47,7 +47,7 @@ fn go(file: &Path, mut stops: impl FnMut(&Path, &Path) -> bool) -> PathBuf {
     }
 }
 
-/// Every folder, link and file on the way to a file: whoever may change one of them decides what is read there.
+/// Returns every folder, link and file on the path to a file: a change of any of them changes what is read.
 pub(crate) fn passed(file: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     go(file, |_, next| {
@@ -57,17 +57,17 @@ pub(crate) fn passed(file: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// A path without links, also where its end is not there.
+/// Resolves the links of a path, even if its last components don't exist.
 pub(crate) fn real(path: &Path) -> PathBuf {
     go(path, |_, _| false)
 }
 
-/// The same up to the first of `places`. Links in there say what somebody else wants, and are left as they are.
+/// The same up to the first of `places`. Links inside those are untrusted, and are left as they are.
 pub(crate) fn settled(path: &Path, places: &[PathBuf]) -> PathBuf {
     go(path, |at, _| places.iter().any(|place| at.starts_with(place)))
 }
 
-/// Whether no step on the way to a path lies in one of `places`, so that it leads where its owner wants it to.
+/// Whether no component of a path is in one of `places`, so that its target can be trusted.
 pub(crate) fn is_fixed(path: &Path, places: &[PathBuf]) -> bool {
     let is_in = |step: &PathBuf, place: &PathBuf| step != place && step.starts_with(place);
     !passed(path).iter().any(|step| places.iter().any(|place| is_in(step, place)))

@@ -88,7 +88,7 @@ pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::R
     let typed = command.target();
     // While the configuration is read, what starts the program gets ready.
     let begun = if typed.is_program() { Some(servers::begin()?) } else { None };
-    let working_dir = std::env::current_dir().context("the working directory can't be found")?;
+    let working_dir = std::env::current_dir().context("cannot determine the working directory")?;
     let no_colour = environment.get("NO_COLOR").is_some();
     let inputs = Inputs {
         environment,

@@ -277,7 +277,7 @@ fn a_site_is_fetched_where_the_user_allows_its_host() {
     // One that can't be fetched keeps the others from nothing.
     let run = place.run(&["docs", "sync"]);
     run.ends(1)
-        .prints(&format!("cannot fetch zoo: the policy does not name {host}"))
+        .prints(&format!("cannot fetch zoo: the policy does not allow {host}"))
         .prints("policy.network.hosts")
         .prints("pg: 2 documents (1 new");
     let allowed = format!("policy.network.hosts = [\"{host}\"]\n");
@@ -285,7 +285,7 @@ fn a_site_is_fetched_where_the_user_allows_its_host() {
     let before = fs::read_to_string(&file).unwrap();
     place.write("docent.toml", &format!("{allowed}{before}"));
     let run = place.run(&["docs", "sync"]);
-    run.ends(1).prints("cannot fetch zoo: the policy does not name");
+    run.ends(1).prints("cannot fetch zoo: the policy does not allow");
     let ignored = "sets `policy.network.hosts`, which docent ignores";
     assert!(run.err.contains(ignored), "{}", run.err);
     place.write("docent.toml", &before);

@@ -118,7 +118,7 @@ fn a_policy_that_does_not_parse_stops_the_start() {
     let place = Place::new();
     for (text, want) in [
         ("policy.tools.alow = []", "`policy.tools.alow`"),
-        ("policy.network.hosts = [\"http://x\"]", "write the host alone"),
+        ("policy.network.hosts = [\"http://x\"]", "write only the host"),
         ("policy.filesystem.deny = [\"[z-a]\"]", "[z-a]"),
         ("policy.tools.deny = [\"a b\"]", "\"a b\""),
         ("[[policy.rules]]\ntools = [\"*\"]", "needs an `action`"),
@@ -126,7 +126,7 @@ fn a_policy_that_does_not_parse_stops_the_start() {
         ("[[policy.rules]]\ntools = [\"*\"]\naction = \"ask\"", "one of allow, deny, approve"),
         (
             "[[policy.rules]]\ntools = [\"*\"]\naction = \"deny\"\ntimeout_ms = 5",
-            "`rate_per_minute` and `timeout_ms` bound nothing",
+            "`rate_per_minute` and `timeout_ms` have no effect",
         ),
         (
             "[[policy.rules]]\ntools = [\"*\"]\naction = \"allow\"\nrate_per_minute = 0",
@@ -517,7 +517,7 @@ fn a_foreign_policy_is_taken_over() {
     assert!(!place.0.path().join(".config/docent/docent.toml").exists());
     place.run(&["config", "import", "policy.yaml"]).ends(0).prints(".config/docent/docent.toml");
     place.run(&["config", "show"]).ends(0).prints("lite.duckduckgo.com:443").prints("curl");
-    place.run(&["config", "import", "policy.yaml"]).ends(0).prints("stays as it is");
+    place.run(&["config", "import", "policy.yaml"]).ends(0).prints("was kept");
     place.write("policy.yaml", "surprise: true\n");
     place.run(&["config", "import", "policy.yaml"]).ends(1).says("policy.yaml");
 }

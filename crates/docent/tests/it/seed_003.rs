@@ -526,9 +526,9 @@ async fn authentication(walk: &mut Walk, place: &Place, open: &Curl) {
         );
     }
     walk.at("348");
-    let mut nobody = place.command(&["serve", "--transport", "http", "--port", "0"]);
-    let run = Run::of(nobody.env("MCP_AUTH_REQUIRED", "true"));
-    run.ends(1).says("auth is required but no key is configured").says("MCP_API_KEY");
+    let mut serve = place.command(&["serve", "--transport", "http", "--port", "0"]);
+    let run = Run::of(serve.env("MCP_AUTH_REQUIRED", "true"));
+    run.ends(1).says("but no key is configured").says("MCP_API_KEY");
     walk.at("349-350");
     // Secrets managers put keys into files; what is read from one is shown nowhere.
     place.write("../key", "a-key-of-the-manager\n");
@@ -587,7 +587,7 @@ async fn env_file(walk: &mut Walk, place: &Place) {
     place.write(".env", ENV);
     let run = place.run(&["doctor", "--port", "0"]);
     run.prints(".env sets MCP_ALLOWED_ORIGINS, MCP_API_KEY, MCP_AUTH_REQUIRED, MCP_SERVER_HOST, MCP_SERVER_PORT")
-        .prints("docent ignores it; pass --env-file to read it");
+        .prints("which docent ignores; pass --env-file to read it");
     let shown = place.run(&["config", "show"]);
     assert_eq!(setting(&shown, "server.host"), "\"127.0.0.1\" # default");
     let shown = place.run(&["config", "show", "--env-file"]);

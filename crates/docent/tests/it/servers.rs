@@ -56,7 +56,7 @@ fn a_server_is_added_tried_listed_and_removed() {
 fn what_is_added_is_said_and_nothing_is_dropped() {
     let place = Place::new();
     for (args, want) in [
-        (&["a__b", "--", "true"][..], "it has `__` in its name"),
+        (&["a__b", "--", "true"][..], "its name contains `__`"),
         (&["repo", "--", "true"], "it is the name of one of docent's own suites"),
         (&["a"], "name a program after --, or an address with --url"),
         (&["a", "--header", "A=b", "--", "true"], "--header only applies to an address"),
@@ -116,7 +116,7 @@ fn broken_entries_are_told_and_fail() {
     run.ends(1)
         .prints("FAIL  mcp_servers: \"b\", command: the entry has neither a command nor an address")
         .prints("FAIL  \"repo\": it is the name of one of docent's own suites")
-        .prints("FAIL  \"loose\", sandbox: it can't be read; write off, guarded or strict");
+        .prints("FAIL  \"loose\", sandbox: invalid value; expected off, guarded or strict");
     place.run(&["servers", "test", "b"]).ends(1).prints("neither a command nor an address");
     place.run(&["servers", "test", "off"]).ends(1).says("is disabled");
     place
@@ -146,9 +146,9 @@ fn a_misspelt_key_is_told_and_costs_nothing() {
         .run(&["servers", "test"])
         .ends(0)
         .prints("ok    a: ")
-        .prints("note: \"a\", concurency: there is no such field, and it is passed over; the nearest is `concurrency`")
-        .prints("note: \"a\", idle_ms: it can't be read; write a whole number of milliseconds")
-        .prints("note: \"a\", warm: it can't be read; write true or false");
+        .prints("note: \"a\", concurency: unknown field, ignored; did you mean `concurrency`?")
+        .prints("note: \"a\", idle_ms: invalid value; expected a whole number of milliseconds")
+        .prints("note: \"a\", warm: invalid value; expected true or false");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn servers_of_other_clients_are_imported() {
     let run = place.run(&["servers", "import", "--dry-run"]);
     run.ends(0)
         .prints("mine  a  (from ")
-        .prints("left out: \"web\": it is the name of one of docent's own suites")
+        .prints("skipped: \"web\": it is the name of one of docent's own suites")
         .prints("skipped: theirs of /p: only for that project")
         .prints("1 server would be added to ");
     assert!(!run.out.contains("project  d"), "{}", run.out);
@@ -273,7 +273,7 @@ fn a_retry_that_can_not_be_read_is_told() {
     place
         .run(&["servers", "list"])
         .ends(0)
-        .prints("\"a\", retry: it can't be read; write a table { codes = [-32603], attempts = 2, backoff_ms = 1000 }");
+        .prints("\"a\", retry: invalid value; expected a table { codes = [-32603], attempts = 2, backoff_ms = 1000 }");
 }
 
 #[test]
@@ -540,7 +540,7 @@ fn a_secret_that_changes_reaches_its_server() {
 }
 
 #[test]
-fn what_loosens_is_not_taken_over_and_told() {
+fn what_loosens_is_not_imported_and_reported() {
     let place = Place::new();
     place.write(
         "theirs.json",
@@ -551,11 +551,11 @@ fn what_loosens_is_not_taken_over_and_told() {
     place
         .run(&["servers", "import", "theirs.json"])
         .ends(0)
-        .prints("note: \"a\", sandbox: somebody else's file loosens no sandbox")
-        .prints("note: \"a\", pinned: somebody else's file lets no definition change")
-        .prints("note: \"a\", rename: somebody else's file gives no tool another name")
-        .prints("note: \"b\", sandbox: somebody else's file loosens no sandbox")
-        .prints("note: it gets what \"~/.token\" holds: see that it may");
+        .prints("note: \"a\", sandbox: dropped, because an imported file can't loosen the sandbox")
+        .prints("note: \"a\", pinned: dropped, because an imported file can't turn off definition pins")
+        .prints("note: \"a\", rename: dropped, because an imported file can't rename tools")
+        .prints("note: \"b\", sandbox: dropped, because an imported file can't loosen the sandbox")
+        .prints("note: it gets the contents of \"~/.token\": check that this is intended");
     let taken = settings(&place);
     for field in ["\"off\"", "pinned", "rename", "write"] {
         assert!(!taken.contains(field), "{field} in {taken}");

@@ -140,7 +140,7 @@ async fn a_key_is_not_sent_to_a_name_without_encryption() {
     ));
     let mut server = open(&place, &[("SEARX_KEY", KEY)]).await;
     let told = search(&mut server).await.to_string();
-    assert!(told.contains("is not encrypted, so no key is sent to it"), "{told}");
+    assert!(told.contains("without encryption"), "{told}");
     assert!(!told.contains(KEY) && site.heads().is_empty(), "{told}");
 }
 
@@ -206,7 +206,7 @@ async fn an_address_in_another_notation_is_not_fetched() {
         let url = format!("http://{host}:{port}/");
         let answer = server.ask("tools/call", call("fetch_page", json!({"url": url}))).await;
         let told = answer.unwrap()["result"].to_string();
-        assert!(told.contains("write it plainly, as 127.0.0.1"), "{host}: {told}");
+        assert!(told.contains("write it as 127.0.0.1"), "{host}: {told}");
         assert!(told.contains("\"isError\":true"), "{host}: {told}");
     }
     assert!(site.heads().is_empty());

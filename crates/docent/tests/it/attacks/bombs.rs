@@ -147,7 +147,7 @@ async fn a_page_that_unpacks_to_gigabytes_is_an_error() {
     server.open(LEGACY).await.unwrap();
     let url = |path: &str| json!({"url": format!("http://{}{path}", site.address)});
     let bombed = told(&mut server, "fetch_page", url("/bomb")).await;
-    assert!(bombed.contains("\"isError\":true") && bombed.contains("has more than "), "{bombed}");
+    assert!(bombed.contains("\"isError\":true") && bombed.contains("is larger than "), "{bombed}");
     let fine = told(&mut server, "fetch_page", url("/fine")).await;
     assert!(fine.contains("Ordinary words"), "{fine}");
     let peak = peak(&server);

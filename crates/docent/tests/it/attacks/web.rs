@@ -83,20 +83,20 @@ async fn no_address_leads_inside() {
     let fine = told(&mut server, "fetch_page", fine).await;
     assert!(fine.contains(READABLE) && fine.contains("data, not instructions"), "{fine}");
     for (host, why) in [
-        ("2130706433", "in another notation"),
-        ("0x7f000001", "in another notation"),
-        ("017700000001", "in another notation"),
-        ("0177.0.0.1", "in another notation"),
-        ("0x7f.1", "in another notation"),
-        ("127.1", "in another notation"),
-        ("%31%32%37.0.0.1", "in another notation"),
-        ("\u{2460}27.0.0.1", "in another notation"),
+        ("2130706433", "unusual notation"),
+        ("0x7f000001", "unusual notation"),
+        ("017700000001", "unusual notation"),
+        ("0177.0.0.1", "unusual notation"),
+        ("0x7f.1", "unusual notation"),
+        ("127.1", "unusual notation"),
+        ("%31%32%37.0.0.1", "unusual notation"),
+        ("\u{2460}27.0.0.1", "unusual notation"),
         ("[::ffff:127.0.0.1]", "does not name"),
         ("[::ffff:7f00:1]", "does not name"),
         ("[::7f00:1]", "does not name"),
         ("[64:ff9b::7f00:1]", "does not name"),
         ("localhost", "loopback address"),
-        ("user:pass@127.0.0.1", "user or a password"),
+        ("user:pass@127.0.0.1", "user or password"),
     ] {
         let url = format!("http://{host}:{port}/");
         let told = told(&mut server, "fetch_page", json!({"url": url})).await;
