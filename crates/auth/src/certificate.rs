@@ -67,7 +67,7 @@ impl Certificates {
         for rule in &rules {
             let scopes: BTreeSet<&String> = rule.scopes.iter().collect();
             if known.entry(&rule.name).or_insert_with(|| scopes.clone()) != &scopes {
-                let reason = "two rules with this name have different scopes: give them the same scopes, or different names";
+                let reason = "rules with this name have different scopes: give them the same scopes, or different names";
                 return Err(BadSetting::new(format!("certificates.{:?}", rule.name), reason));
             }
         }
