@@ -1,6 +1,6 @@
-//! Archives: their files one at a time, none of them outside its folder, none of them larger than it may be.
+//! Reads archives one file at a time, within limits, and without paths outside the archive.
 //!
-//! Nothing is written anywhere, and no archive within an archive is opened.
+//! Writes nothing, and does not open nested archives.
 
 mod tape;
 pub(crate) mod zip;
@@ -8,19 +8,19 @@ pub(crate) mod zip;
 use crate::format::Unreadable;
 use std::collections::HashSet;
 
-/// Problems that are told one by one; further ones are counted.
+/// Maximum problems listed; further ones are counted.
 const LISTED: usize = 100;
-/// Longer paths are made to fill the memory.
+/// Maximum bytes of a path; longer ones are an attack on memory.
 const LONGEST_PATH: usize = 4096;
-/// What unpacks to less than this may be packed as tightly as it likes.
+/// Archives that unpack to less than this have no ratio limit.
 const HARMLESS: u64 = 10 << 20;
-/// How archives within an archive are called.
+/// Extensions of nested archives.
 const NESTED: [&str; 13] = [
     ".zip", ".tar", ".tgz", ".tar.gz", ".tar.xz", ".txz", ".tar.zst", ".tar.bz2", ".tbz2", ".7z",
     ".rar", ".jar", ".whl",
 ];
 
-/// How files are packed.
+/// An archive format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Archive {
     /// `.zip`.
@@ -31,16 +31,16 @@ pub enum Archive {
     TarGz,
 }
 
-/// How much an archive may hold.
+/// Limits on the content of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Files; the ones after that are left out.
+    /// Maximum files; later ones are skipped.
     pub entries: usize,
-    /// Bytes of one file; a larger one is left out.
+    /// Maximum bytes of one file; larger ones are skipped.
     pub entry_bytes: u64,
-    /// Bytes of all that is unpacked; more of them end the reading.
+    /// Maximum unpacked bytes in total; more end the reading.
     pub total_bytes: u64,
-    /// How many times its packed size something over 10 MB may unpack to; more end the reading.
+    /// Maximum ratio of unpacked to packed size above 10 MB; more end the reading.
     pub ratio: u64,
 }
 
@@ -55,16 +55,16 @@ impl Default for Limits {
 pub struct Entry<'a> {
     /// Relative, with `/`, and without `.` and `..`.
     pub path: &'a str,
-    /// What it holds.
+    /// Its content.
     pub bytes: &'a [u8],
 }
 
-/// What of an archive was not handed out, for people.
+/// Skipped files of an archive, as messages for the user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Problems {
-    /// The first hundred.
+    /// The first hundred problems.
     pub listed: Vec<String>,
-    /// How many more there are.
+    /// The number of further problems.
     pub more: usize,
 }
 
@@ -81,7 +81,7 @@ impl Problems {
 }
 
 impl Archive {
-    /// Told by a file's name.
+    /// Detects an archive by file name.
     pub fn of(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         let ends = |end: &str| name.len() > end.len() && name.ends_with(end);
@@ -93,7 +93,7 @@ impl Archive {
         }
     }
 
-    /// For people.
+    /// Display name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Zip => "zip",
@@ -102,10 +102,10 @@ impl Archive {
         }
     }
 
-    /// Hands out the files that are wanted by their path, one after the other; tells what is left out.
+    /// Passes the wanted files to `each`, one after the other; returns the skipped ones.
     ///
-    /// Of a damaged archive it hands out what comes before the damage. One that is made to fill the memory ends the
-    /// reading with [`Unreadable::TooLarge`], after what came before. Memory is bounded by the largest file.
+    /// Reads a damaged archive up to the damage. An archive that exceeds the total limits ends with
+    /// [`Unreadable::TooLarge`], after the files before. Memory is bounded by the largest file.
     pub fn entries(
         self,
         bytes: &[u8],
@@ -126,7 +126,7 @@ impl Archive {
     }
 }
 
-/// What both kinds of archive ask of every file before it is handed out.
+/// Checks shared by all archive formats for every file.
 struct Intake<'a> {
     limits: &'a Limits,
     wanted: &'a dyn Fn(&str) -> bool,
@@ -146,7 +146,7 @@ impl<'a> Intake<'a> {
         Self { limits, wanted, each, seen, files: 0, problems }
     }
 
-    /// Whether there is room for one more file.
+    /// Whether the limit allows one more file.
     fn room(&mut self) -> bool {
         let room = self.files < self.limits.entries;
         self.files += 1;
@@ -158,7 +158,7 @@ impl<'a> Intake<'a> {
         room
     }
 
-    /// The path that a file is handed out by. Nothing where it is not wanted, or must not be; the latter is told.
+    /// The checked path of a file. `None` if it is not wanted, or rejected; a rejection is listed as a problem.
     fn path(&mut self, name: &str, size: u64) -> Option<String> {
         let path = match inside(name) {
             Ok(path) => path,
@@ -199,7 +199,7 @@ impl<'a> Intake<'a> {
     }
 }
 
-/// A name as a path that stays inside the folder it is unpacked in.
+/// Converts a name into a relative path inside the archive.
 fn inside(name: &str) -> Result<String, &'static str> {
     if name.contains('\0') {
         return Err("its name contains a NUL byte");
@@ -207,7 +207,7 @@ fn inside(name: &str) -> Result<String, &'static str> {
     if name.len() > LONGEST_PATH {
         return Err("its name is too long");
     }
-    // Some archives are made with the other separator; both are looked at, so that neither leads outside.
+    // Some archives use the other separator; both are checked, so that neither leads outside.
     let name = name.replace('\\', "/");
     let mut letters = name.chars();
     let drive = letters.next().is_some_and(|c| c.is_ascii_alphabetic())

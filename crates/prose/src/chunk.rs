@@ -1,30 +1,30 @@
-//! A document in pieces that are short enough to be found and read as one hit.
+//! Splits documents into chunks that are short enough to be found and read as one hit.
 
 use crate::document::{Block, Document, Kind, Section};
 
-/// Words of a piece: one vector can't stand for a thousand.
+/// Target words of a chunk: one embedding cannot represent a thousand.
 const WORDS: usize = 200;
-/// Code and tables stay whole up to this many words; longer ones are parted between lines.
+/// Maximum words of an unsplit code block or table; longer ones are split between lines.
 const MOST_WORDS: usize = 1500;
-/// Bytes that count as one more word.
+/// Bytes without spaces that count as one more word.
 const WORD: usize = 40;
-/// Subsections that a section without text of its own names.
+/// Maximum subsections listed for a section without text.
 const NAMED: usize = 40;
 
-/// A piece of one section.
+/// A chunk of one section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Which section of the document it is of.
+    /// Index of its section.
     pub section: usize,
-    /// Which piece of that section it is, from 0.
+    /// Its index within the section, from 0.
     pub part: usize,
-    /// The page that it begins on, where there are pages.
+    /// The page that it begins on, for paged formats.
     pub page: Option<u32>,
-    /// What it says, as Markdown without links.
+    /// Its text, as Markdown without links.
     pub text: String,
 }
 
-/// The pieces of a document, in order. Every section has at least one.
+/// The chunks of a document, in order. Every section has at least one.
 pub fn chunks(document: &Document) -> Vec<Chunk> {
     let mut all = Vec::new();
     for (section, what) in document.sections.iter().enumerate() {
@@ -39,12 +39,12 @@ pub fn chunks(document: &Document) -> Vec<Chunk> {
     all
 }
 
-/// Tables of contents repeat the headings of other documents, which are found by themselves.
+/// Whether a block is a table of contents, which repeats headings of other documents.
 fn is_contents(block: &Block) -> bool {
     block.kind == Kind::Contents
 }
 
-/// What a section without text is about: the headings right below it.
+/// The text for a section without its own: the headings directly below it.
 fn contents(sections: &[Section], at: usize) -> String {
     let level = sections[at].level;
     let below: Vec<&Section> =
@@ -56,7 +56,7 @@ fn contents(sections: &[Section], at: usize) -> String {
     lines.join("\n")
 }
 
-/// Blocks that belong together, put together until a piece is full.
+/// Groups blocks until a chunk is full.
 fn pieces(section: &Section) -> Vec<(Option<u32>, String)> {
     let mut pieces: Vec<(Option<u32>, String)> = Vec::new();
     let mut words = 0;
@@ -77,7 +77,7 @@ fn pieces(section: &Section) -> Vec<(Option<u32>, String)> {
     pieces
 }
 
-/// What may not be parted: a block, with the sentence that leads in to it.
+/// Units that must not be split: a block with its lead-in sentence.
 fn whole(blocks: &[Block]) -> Vec<(Option<u32>, String)> {
     let mut all: Vec<(Option<u32>, String)> = Vec::new();
     let mut led_in = false;
@@ -98,7 +98,7 @@ fn whole(blocks: &[Block]) -> Vec<(Option<u32>, String)> {
     all
 }
 
-/// A block as it is; one that is far too long in several, each of them readable by itself.
+/// Splits a block that is far too long into parts that are readable on their own.
 fn bounded(block: &Block) -> Vec<String> {
     let text = &block.text.plain;
     if count(text) <= MOST_WORDS {
@@ -141,7 +141,7 @@ fn bounded(block: &Block) -> Vec<String> {
     parts
 }
 
-/// A line; one that is far too long in several, parted between words, or within a word that is too long by itself.
+/// Splits a line that is far too long between words, or within an overlong word.
 fn lengths(line: &str) -> Vec<String> {
     if count(line) <= MOST_WORDS {
         return vec![line.to_owned()];
@@ -165,7 +165,7 @@ fn lengths(line: &str) -> Vec<String> {
     parts
 }
 
-/// A run of characters without spaces, in pieces that each fill a part.
+/// Splits a run without spaces into pieces that each fill a part.
 fn cut(mut word: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     while word.len() > MOST_WORDS * WORD {
@@ -177,8 +177,7 @@ fn cut(mut word: &str) -> Vec<&str> {
     pieces
 }
 
-/// How many words a reader would count; a run of characters without spaces counts by its length, and so do spaces where
-/// there is little else.
+/// Counts words; long runs without spaces count by their length, as do long runs of spaces.
 fn count(text: &str) -> usize {
     let words: usize = text.split_whitespace().map(|word| 1 + word.len() / WORD).sum();
     words.max(text.len() / WORD)

@@ -1,43 +1,43 @@
-//! A document as search and readers see it: a title, and blocks of text in sections under headings.
+//! The document model for search and display: a title, and blocks of text in sections under headings.
 
 use std::ops::Range;
 
-/// Bytes of a heading: all sections below it repeat it.
+/// Maximum bytes of a heading, because all sections below repeat it.
 const LONGEST_HEADING: usize = 400;
 
 /// One document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Document {
-    /// For people.
+    /// Display title.
     pub title: String,
     /// In order. Only the first may have no heading.
     pub sections: Vec<Section>,
-    /// The version of what it describes, where it says so.
+    /// The documented version, if stated.
     pub version: Option<String>,
-    /// What made it, such as `Sphinx`, where that can be told.
+    /// Its generator, such as `Sphinx`, if detected.
     pub generator: Option<&'static str>,
-    /// An index, a redirect or a search page: not worth finding.
+    /// Whether it is an index, a redirect or a search page, excluded from search.
     pub is_furniture: bool,
-    /// What could not be read of it, for people.
+    /// Problems while reading it, as messages for the user.
     pub problems: Vec<String>,
 }
 
-/// What stands under one heading, up to the next.
+/// The content under one heading, up to the next.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Section {
     /// The headings above it and its own, outermost first; empty before the first heading.
     pub path: Vec<String>,
     /// 1 to 6; 0 before the first heading.
     pub level: u8,
-    /// What links point to.
+    /// The link anchor.
     pub anchor: Option<String>,
-    /// The page that its heading stands on, counted from 1, where there are pages.
+    /// The page of its heading, counted from 1, for paged formats.
     pub page: Option<u32>,
-    /// In order, without the heading.
+    /// Its blocks in order, without the heading.
     pub blocks: Vec<Block>,
 }
 
-/// What a block is. Only paragraphs and quotations may be parted from what follows.
+/// The kind of a block. Only paragraphs and quotations may be separated from what follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {
     /// Running text.
@@ -47,40 +47,40 @@ pub enum Kind {
     Code,
     /// A Markdown table.
     Table,
-    /// A list, an item a line or more, marked `- ` or `1. `; terms and their definitions as well.
+    /// A list, one or more lines per item, marked `- ` or `1. `; also terms with definitions.
     List,
     /// A note or a quotation.
     Quote,
-    /// A table of contents, an item a line, whose links lead to other documents. Readers get it; search does not.
+    /// A table of contents, one item per line, with links to other documents. Displayed, but not indexed.
     Contents,
 }
 
 /// A block of Markdown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Block {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What it says.
+    /// Its text.
     pub text: Text,
-    /// The page that it begins on, where there are pages.
+    /// The page that it begins on, for paged formats.
     pub page: Option<u32>,
 }
 
-/// Text, and where it links to.
+/// Text with links.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Text {
     /// Markdown, without the links.
     pub plain: String,
-    /// Which parts of it are links, in order, none within another.
+    /// Its links, in order, not nested.
     pub links: Vec<Link>,
 }
 
-/// A part of a text that links to something.
+/// A link in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// The bytes of the text that are its label.
+    /// The byte range of its label.
     pub label: Range<usize>,
-    /// As it is written: a relative path, an anchor or an address.
+    /// The target as written: a relative path, an anchor or a URL.
     pub target: String,
 }
 
@@ -90,7 +90,7 @@ impl Text {
         Self { plain: plain.into(), links: Vec::new() }
     }
 
-    /// Adds a label that links to something.
+    /// Adds a link with a label.
     pub fn link(&mut self, label: &str, target: impl Into<String>) {
         let start = self.plain.len();
         self.plain.push_str(label);
@@ -99,7 +99,7 @@ impl Text {
         }
     }
 
-    /// The text with its links as Markdown, each target as `resolve` gives it back; those it gives nothing for are left out.
+    /// The text as Markdown with links, each target mapped by `resolve`; links mapped to `None` are dropped.
     pub fn linked(&self, resolve: &dyn Fn(&str) -> Option<String>) -> String {
         let mut text = String::with_capacity(self.plain.len());
         let mut from = 0;
@@ -124,7 +124,7 @@ impl Text {
 }
 
 impl Section {
-    /// Its own heading, where it has one.
+    /// Its own heading, if any.
     pub fn heading(&self) -> Option<&str> {
         self.path.last().map(String::as_str)
     }
@@ -139,12 +139,12 @@ impl Section {
 }
 
 impl Document {
-    /// The whole as Markdown.
+    /// The document as Markdown.
     pub fn markdown(&self, resolve: &dyn Fn(&str) -> Option<String>) -> String {
         joined(&self.sections, resolve)
     }
 
-    /// The section that is called so by its heading, its path (`A > B`) or its anchor: where it and all below it are.
+    /// Finds a section by heading, path (`A > B`) or anchor: the range of it and its subsections.
     pub fn section(&self, name: &str) -> Option<Range<usize>> {
         let wanted = name.trim().trim_start_matches('#');
         let is = |known: &str| {
@@ -162,17 +162,17 @@ impl Document {
     }
 }
 
-/// Sections as Markdown.
+/// Joins sections as Markdown.
 pub(crate) fn joined(sections: &[Section], resolve: &dyn Fn(&str) -> Option<String>) -> String {
     let all = sections.iter().map(|section| section.markdown(resolve));
     all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Headings and blocks of one document. A book of a thousand pages has thirty thousand; each takes hundreds of bytes, of
-/// which the source may have had four.
+/// Maximum headings and blocks of one document. A book of a thousand pages has thirty thousand; each takes hundreds of
+/// bytes, for as few as four in the source.
 pub(crate) const MOST_PIECES: usize = 500_000;
 
-/// Puts a document together while its source is read from top to bottom.
+/// Builds a document while its source is read from top to bottom.
 #[derive(Debug, Default)]
 pub struct Writer {
     sections: Vec<Section>,
@@ -182,13 +182,13 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// From here on, text stands on this page.
+    /// Sets the page of the following text.
     pub fn page(&mut self, number: u32) {
         self.page = Some(number);
     }
 
-    /// Starts the section of a heading, 1 to 6. A heading without text is none; one that is too long is cut, and what it
-    /// says is the first paragraph of its section.
+    /// Starts the section of a heading, 1 to 6. An empty heading is ignored; one that is too long is truncated, and its full
+    /// text becomes the first paragraph of its section.
     pub fn heading(&mut self, level: u8, heading: &str, anchor: Option<String>) {
         let whole = squeeze(heading);
         if whole.is_empty() || !self.has_room() {
@@ -206,7 +206,7 @@ impl Writer {
         }
     }
 
-    /// Adds a block to the section that is open. Blank ones are left out.
+    /// Adds a block to the open section. Blank ones are skipped.
     pub fn block(&mut self, kind: Kind, text: Text) {
         if text.plain.trim().is_empty() || !self.has_room() {
             return;
@@ -219,7 +219,7 @@ impl Writer {
         }
     }
 
-    /// Counts one more piece, as long as there may be more.
+    /// Counts one more piece, if the limit allows it.
     fn has_room(&mut self) -> bool {
         self.pieces += 1;
         self.pieces <= MOST_PIECES
@@ -246,7 +246,7 @@ impl Writer {
         self.sections.iter().find_map(Section::heading)
     }
 
-    /// The document. Without a title it has its first heading's, or else its file's name.
+    /// Finishes the document. Without a title it uses its first heading, or else its file name.
     pub fn finish(self, title: Option<String>, path: &str) -> Document {
         let title = title.map(|title| squeeze(&title)).filter(|title| !title.is_empty());
         let title = title.or_else(|| self.first_heading().map(str::to_owned));
@@ -257,19 +257,19 @@ impl Writer {
     }
 }
 
-/// Told of a document with too many pieces.
+/// The problem reported for a document with too many pieces.
 pub(crate) fn left_out() -> String {
     format!("content after its first {MOST_PIECES} paragraphs is skipped")
 }
 
-/// The first words of a heading.
+/// Truncates a heading to its first words.
 fn shortened(heading: &str) -> String {
     let (start, _) = heading.split_at(heading.floor_char_boundary(LONGEST_HEADING));
     let words = start.rsplit_once(' ').map_or(start, |(words, _)| words);
     format!("{words} …")
 }
 
-/// Without blank lines before and after; indentation of the first line goes with them, as Markdown has none.
+/// Trims blank lines, including the indentation of the first line.
 fn trimmed(text: Text) -> Text {
     let end = text.plain.trim_end().len();
     let start = text.plain.len() - text.plain.trim_start().len();
@@ -282,7 +282,7 @@ fn trimmed(text: Text) -> Text {
     Text { plain: text.plain.get(start..end).unwrap_or_default().to_owned(), links }
 }
 
-/// One space wherever there is white space, and none at the ends.
+/// Collapses white space to single spaces, and trims.
 pub(crate) fn squeeze(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,17 +1,17 @@
-//! Bytes to text, whatever their encoding.
+//! Decodes bytes of any encoding to text.
 
 use crate::format::Unreadable;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 
-/// Where a page must say its encoding.
+/// The first bytes, in which a page must declare its encoding.
 const HEAD: usize = 1024;
-/// One NUL in so many bytes is a mistake; more of them are data.
+/// One NUL per this many bytes is a mistake; more mean binary data.
 const STRAY: usize = 1000;
-/// Bytes that tell an encoding; more would only take longer.
+/// Bytes used for detection; more would only take longer.
 const ENOUGH: usize = 64 << 10;
 
-/// The text of a file.
+/// Decodes a file.
 pub(crate) fn text(bytes: &[u8]) -> Result<String, Unreadable> {
     let plain = nonblank(bytes)?;
     if !is_wide(bytes) && memchr::memchr(0, plain).is_some() {
@@ -20,7 +20,7 @@ pub(crate) fn text(bytes: &[u8]) -> Result<String, Unreadable> {
     decode(plain, |_| None)
 }
 
-/// The text of a file that may name its encoding, as HTML and XML do. A stray NUL makes it no data.
+/// Decodes a file that may declare its encoding, as HTML and XML do. A stray NUL does not make it binary.
 pub fn marked_up(bytes: &[u8]) -> Result<String, Unreadable> {
     let plain = nonblank(bytes)?;
     let zeros = if is_wide(bytes) { 0 } else { memchr::memchr_iter(0, plain).count() };
@@ -35,7 +35,7 @@ fn nonblank(bytes: &[u8]) -> Result<&[u8], Unreadable> {
     if bytes.iter().all(u8::is_ascii_whitespace) { Err(Unreadable::Empty) } else { Ok(bytes) }
 }
 
-/// Whether a mark says that characters have two bytes: every other of them may be NUL.
+/// Whether a byte order mark indicates UTF-16, where every other byte may be NUL.
 fn is_wide(bytes: &[u8]) -> bool {
     Encoding::for_bom(bytes).is_some_and(|(encoding, _)| encoding != UTF_8)
 }
@@ -48,7 +48,7 @@ fn decode(
         (Some((encoding, mark)), _) => {
             encoding.decode_without_bom_handling(bytes.get(mark..).unwrap_or_default()).0
         }
-        // What is valid as UTF-8 is UTF-8, whatever it says: other encodings hardly ever look like it.
+        // Valid UTF-8 is UTF-8, whatever it declares: other encodings hardly ever look like it.
         (None, Ok(text)) => text.into(),
         (None, Err(_)) => {
             let named = declared(bytes).filter(|named| *named != UTF_8);
@@ -62,7 +62,7 @@ fn decode(
     Ok(if has_returns { text.replace("\r\n", "\n") } else { text.into_owned() })
 }
 
-/// The encoding that a file names: `<?xml encoding="…"`, `<meta charset=…>`, or in the type of its content.
+/// The encoding that a file declares: `<?xml encoding="…"`, `<meta charset=…>`, or in the type of its content.
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = bytes.get(..HEAD).unwrap_or(bytes).to_ascii_lowercase();
     ["encoding=", "charset="].into_iter().find_map(|mark| {
@@ -77,7 +77,7 @@ fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     })
 }
 
-/// The encoding that the bytes look like. A file with a few broken bytes in UTF-8 is UTF-8 all the same.
+/// Guesses the encoding from the bytes. UTF-8 with a few broken bytes is still UTF-8.
 fn guess(bytes: &[u8]) -> &'static Encoding {
     let marks = bytes.utf8_chunks().fold((0_usize, 0_usize), |(good, bad), chunk| {
         let letters = chunk.valid().chars().filter(|c| !c.is_ascii()).count();
@@ -87,10 +87,10 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
         return UTF_8;
     }
     let first = bytes.iter().position(|byte| !byte.is_ascii()).unwrap_or_default();
-    let telling = bytes.get(first.saturating_sub(HEAD)..).unwrap_or(bytes);
-    let telling = telling.get(..ENOUGH).unwrap_or(telling);
+    let sample = bytes.get(first.saturating_sub(HEAD)..).unwrap_or(bytes);
+    let sample = sample.get(..ENOUGH).unwrap_or(sample);
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-    detector.feed(telling, true);
+    detector.feed(sample, true);
     detector.guess(None, Utf8Detection::Deny)
 }
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn encodings_are_told_by_mark_name_and_look() {
+    fn encodings_are_detected_by_mark_name_and_content() {
         check("größe".as_bytes(), Ok("größe"));
         check(b"\xef\xbb\xbfa\r\nb", Ok("a\nb"));
         check(b"\xff\xfea\0\xe4\0", Ok("aä"));
@@ -114,7 +114,7 @@ mod tests {
         check(&WINDOWS_1251.encode(typed).0, Ok(typed));
         let xml = "<?xml version='1.0' encoding='Shift_JIS'?>日本";
         check(&SHIFT_JIS.encode(xml).0, Ok(xml));
-        // What it says is wrong.
+        // The declaration is wrong.
         check("<meta charset=iso-8859-1>größe".as_bytes(), Ok("<meta charset=iso-8859-1>größe"));
         let german = "Die Größe der Straße wird in Metern gemessen, häufig für Fußgänger.";
         check(&WINDOWS_1252.encode(german).0, Ok(german));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_no_text_are_told() {
+    fn empty_and_binary_files_are_reported() {
         check(b" \n", Err(Unreadable::Empty));
         check(b"\xef\xbb\xbf ", Err(Unreadable::Empty));
         check(b"a\0b", Err(Unreadable::Binary));

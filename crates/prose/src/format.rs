@@ -1,25 +1,25 @@
-//! Which formats there are, how they are told apart, and what can go wrong.
+//! Document formats, their detection, and reading errors.
 
 use crate::{document::Document, encoding, read};
 
-/// How a file is read.
+/// A document format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
     /// HTML.
     Html,
     /// Markdown and MDX.
     Markdown,
-    /// Text without marks.
+    /// Plain text.
     Plain,
     /// reStructuredText.
     Rst,
     /// `AsciiDoc`.
     AsciiDoc,
-    /// Manual pages in roff, packed or not.
+    /// Manual pages in roff, compressed or not.
     Man,
     /// Jupyter notebooks.
     Notebook,
-    /// Descriptions of HTTP interfaces.
+    /// `OpenAPI` descriptions.
     OpenApi,
     /// PDF.
     Pdf,
@@ -27,49 +27,49 @@ pub enum Format {
     Epub,
     /// Word documents.
     Docx,
-    /// Texts of `LibreOffice` and others.
+    /// `OpenDocument` texts of `LibreOffice` and others.
     Odt,
 }
 
-/// Why a file gives no document. Each says what to do about it where something can be done.
+/// Why a file could not be read. Messages say what to do, if anything can be done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("it is empty")]
     Empty,
-    /// There is something in it that is no text.
+    /// The file is binary.
     #[error("it is not text: it contains NUL bytes")]
     Binary,
-    /// Nobody but its owner can read it.
+    /// The file is encrypted.
     #[error("it is encrypted; save a copy without a password")]
     Encrypted,
-    /// There is no text to find.
+    /// All pages are images without text.
     #[error("its {pages} pages are images without text; run OCR on it first")]
     Scanned {
-        /// How many.
+        /// Number of pages.
         pages: usize,
     },
-    /// It is not what its name says.
+    /// The content does not match the format.
     #[error("it can't be read as {format}: {reason}")]
     Damaged {
-        /// What it should be.
+        /// The expected format.
         format: &'static str,
         /// What is wrong.
         reason: String,
     },
-    /// It is made to fill the memory.
+    /// The content exceeds the size limit.
     #[error("it unpacks to more than {limit} bytes")]
     TooLarge {
-        /// How many it may have.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// The caller stopped the work, or its time was up.
+    /// The caller cancelled, or the time limit was reached.
     #[error("reading it took too long and was stopped")]
     Stopped,
 }
 
 impl Format {
-    /// Told by a file's name.
+    /// Detects the format by file name.
     pub fn of(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         if let Some(known) = Self::by_whole_name(name) {
@@ -93,7 +93,7 @@ impl Format {
         }
     }
 
-    /// Told by more of the name than its ending.
+    /// Detects the format by more than the extension.
     fn by_whole_name(name: &str) -> Option<Self> {
         const TEXTS: [&str; 9] = [
             "AUTHORS",
@@ -122,13 +122,13 @@ impl Format {
         (described && matches!(ending, "json" | "yaml" | "yml")).then_some(Self::OpenApi)
     }
 
-    /// Whether a file of this name may be a document, which [`Format::guess`] tells.
+    /// Whether a file of this name may be a document, to be decided by [`Format::guess`].
     pub fn may_be(path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         Self::of(path).is_some() || is_data(name) || read::man::may_be_named(name)
     }
 
-    /// Told by a file's name and how it begins, where the name alone does not tell.
+    /// Detects the format by file name and, if that is ambiguous, by the first bytes.
     pub fn guess(path: &str, bytes: &[u8]) -> Option<Self> {
         if read::man::man_page(path, bytes) {
             return Some(Self::Man);
@@ -143,7 +143,7 @@ impl Format {
         }
     }
 
-    /// For people, and to tell one from another.
+    /// Display name, unique per format.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Html => "HTML",
@@ -161,7 +161,7 @@ impl Format {
         }
     }
 
-    /// Whether its files are text as they lie there.
+    /// Whether its files are plain text on disk.
     pub const fn is_text(self) -> bool {
         match self {
             Self::Html
@@ -176,7 +176,7 @@ impl Format {
         }
     }
 
-    /// A larger file is data, and is not read.
+    /// Maximum bytes of a file; a larger one is data and is not read.
     pub const fn largest(self) -> u64 {
         match self {
             Self::Html | Self::Markdown | Self::Plain | Self::Rst | Self::AsciiDoc | Self::Man => {
@@ -190,12 +190,12 @@ impl Format {
         }
     }
 
-    /// Reads a document. The path tells its name, and what its links are relative to.
+    /// Reads a document. The path gives its name and the base of relative links.
     pub fn read(self, path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
         self.read_until(path, bytes, &|| false)
     }
 
-    /// Reads a document, and asks `stopped` at each page, chapter or cell of the formats that may be large.
+    /// Reads a document, and polls `stopped` at each page, chapter or cell of formats that may be large.
     pub fn read_until(
         self,
         path: &str,
@@ -222,7 +222,7 @@ impl Format {
     }
 }
 
-/// Whether many things have such a name, and a description of an HTTP interface among them.
+/// Whether the name is generic, but may be an `OpenAPI` description.
 fn is_data(name: &str) -> bool {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     matches!(ending.as_deref(), Some("json" | "yaml" | "yml"))
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_told_by_name() {
+    fn formats_are_detected_by_name() {
         let cases = [
             ("a/index.html", Some(Format::Html)),
             ("A.HTM", Some(Format::Html)),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_of_interfaces_are_told_by_their_first_key() {
+    fn openapi_descriptions_are_detected_by_their_first_key() {
         let cases = [
             ("api.yaml", "# x\nopenapi: 3.0.0\n", true),
             ("api.yml", "info:\n  openapi: 3\n", false),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_no_text_are_told() {
+    fn empty_and_binary_files_are_reported() {
         let formats = [
             Format::Html,
             Format::Markdown,

@@ -1,6 +1,6 @@
-//! Files of documentation in, documents and chunks out.
+//! Parses documentation files into documents and chunks.
 //!
-//! Pure: bytes are handed in, nothing is opened, and no clock is asked. Knows formats and how documents are built of
+//! Pure: takes bytes, opens no files, reads no clock. Owns formats and how documents are built from
 //! sections and blocks; must not know collections, an index or a protocol.
 #![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make their own files"))]
 

@@ -1,4 +1,4 @@
-//! Where the documentation of a source text stands.
+//! The positions of documentation in a source text.
 
 use crate::{
     ancestry::Ancestry,
@@ -11,14 +11,14 @@ use tree_sitter::Node;
 /// A piece of documentation in a source text, with its marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Documentation {
-    /// Where it stands, in bytes.
+    /// Its byte range.
     pub range: Range<usize>,
-    /// The line of the definition that holds it, counted from 1: Python's docstrings stand inside what they describe.
-    /// 0 for the docstring of a file, and for what stands above or beside its definition.
+    /// The line of the enclosing definition, counted from 1: Python docstrings are inside what they describe.
+    /// 0 for the docstring of a file, and for documentation above or next to its definition.
     pub inside: u32,
 }
 
-/// Every doc comment and docstring of a text in its order, whatever it describes.
+/// All doc comments and docstrings of a text, in order.
 pub fn documentation(language: &str, text: &str) -> Vec<Documentation> {
     let Some((language, tree)) = parse::tree_of(language, text) else { return Vec::new() };
     let mut found = Vec::new();
@@ -76,7 +76,7 @@ fn is_documentation(language: Language, node: Node<'_>, text: &str) -> bool {
     }
 }
 
-/// The Go comments that end, with those below them, on the line above something that is declared.
+/// Go comments directly above a declaration, including adjacent ones.
 fn above_declarations<'tree>(
     kin: &Ancestry<'tree>,
     comments: &[Node<'tree>],

@@ -1,6 +1,6 @@
-//! The languages that are read: how a file is told, its grammar, its pack.
+//! The supported languages: detection, grammar, and pack.
 //!
-//! What a language's syntax means is data: `languages/README.md` says how a pack is written.
+//! The meaning of a language's syntax is data: `languages/README.md` describes packs.
 
 use crate::{
     budget::{Limit, ParseBudget, WORK_PER_CALLBACK, query_callbacks},
@@ -24,7 +24,7 @@ macro_rules! file {
 /// The enum of all languages, and how each comes by its pack.
 macro_rules! languages {
     ($( $(#[$about:meta])* $variant:ident, $folder:literal, $level:ident, $tables:expr; )*) => {
-        /// A language that is read.
+        /// A supported language.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Language {
             $( $(#[$about])* $variant, )*
@@ -34,12 +34,12 @@ macro_rules! languages {
             /// Every language.
             pub const ALL: &'static [Self] = &[$( Self::$variant, )*];
 
-            /// As it is written in arguments; the name of its folder.
+            /// The name used in arguments; also its folder's name.
             pub fn word(self) -> &'static str {
                 match self { $( Self::$variant => $folder, )* }
             }
 
-            /// What its pack says of it.
+            /// The settings of its pack.
             pub fn settings(self) -> &'static Settings {
                 match self {
                     $( Self::$variant => {
@@ -194,7 +194,7 @@ static BY_NAME: LazyLock<HashMap<String, Language>> = LazyLock::new(|| {
 });
 
 impl Language {
-    /// Told by the name of a file.
+    /// Detects a language by file name.
     pub fn of(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let lower = name.to_ascii_lowercase();
@@ -204,9 +204,9 @@ impl Language {
         known.get(&format!("/{lower}")).copied().or_else(by_ending)
     }
 
-    /// Told by the name of a file, and by what is in it where languages share an ending: `.h` is C's, and C++'s.
+    /// Detects a language by file name, and by content if languages share an extension: `.h` is C and C++.
     pub fn of_text(path: &str, text: &str) -> Option<Self> {
-        let told = Self::of(path)?;
+        let by_name = Self::of(path)?;
         let ending = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
         let claims = |one: &&Self| {
             let claims = &one.settings().claims;
@@ -217,10 +217,10 @@ impl Language {
             };
             claims.endings.contains(&ending) && text.lines().any(|line| is_sign(line.trim()))
         };
-        Some(Self::ALL.iter().find(claims).copied().unwrap_or(told))
+        Some(Self::ALL.iter().find(claims).copied().unwrap_or(by_name))
     }
 
-    /// Told by the word for it, or by what people call it.
+    /// Finds a language by its word or its display name.
     pub fn named(word: &str) -> Option<Self> {
         let same = |one: &&Self| {
             one.word().eq_ignore_ascii_case(word) || one.name().eq_ignore_ascii_case(word)
@@ -238,7 +238,7 @@ impl Language {
         self.settings().outline
     }
 
-    /// What stands between the parts of a qualified name.
+    /// The separator in qualified names.
     pub fn separator(self) -> &'static str {
         &self.settings().separator
     }
@@ -274,11 +274,11 @@ impl JsonSchema for Language {
     }
 }
 
-/// Deeper nodes are not looked into: the work of a query may grow with the square of the depth, and has to stay below
-/// what every text may take, or a file is skipped that would be read if it were longer.
+/// Maximum depth of queried nodes: the work of a query may grow with the square of the depth, and must stay below the
+/// minimum budget, or a short file is skipped that would be read if it were longer.
 const DEEPEST: u32 = 1000;
 
-/// One match of a query: which pattern, and what it captured under which name.
+/// One match of a query: the pattern and its captures by name.
 #[derive(Debug, Clone)]
 pub struct Match<'tree> {
     /// Which pattern of the query, counted from 0.
@@ -335,7 +335,7 @@ pub(crate) fn matches_near<'tree>(
         ControlFlow::Continue(())
     };
     let mut cursor = QueryCursor::new();
-    // To ask a node for its parent costs as much as it is deep: what nobody writes is not looked into.
+    // Looking up a parent costs as much as the node's depth, so unrealistically deep nodes are skipped.
     cursor.set_max_start_depth(Some(deepest));
     let options = QueryCursorOptions::new().progress_callback(&mut ask);
     let mut found = cursor.matches_with_options(query, node, text.as_bytes(), options);
@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn languages_are_told_by_ending() {
+    fn languages_are_detected_by_extension() {
         let cases = [
             ("src/a.ts", Some(Language::TypeScript)),
             ("src/a.d.ts", Some(Language::TypeScript)),
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_ending_is_told_by_the_text() {
+    fn a_shared_extension_is_resolved_by_the_text() {
         let cases = [
             ("a.h", "namespace a {\nclass B;\n}\n", Language::Cpp),
             ("a.H", "  template <typename T>\n", Language::Cpp),

@@ -1,4 +1,4 @@
-//! What a language pack says: its settings, and its queries over the grammar.
+//! A language pack: its settings, and its queries over the grammar.
 
 use serde::Deserialize;
 use std::sync::OnceLock;
@@ -9,12 +9,12 @@ use tree_sitter::Query;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a language")]
 pub struct Settings {
-    /// For people.
+    /// Display name.
     pub name: String,
-    /// Endings of files, without the dot, in small letters.
+    /// File extensions, without the dot, lowercase.
     #[serde(default)]
     pub endings: Vec<String>,
-    /// Whole names of files, in small letters.
+    /// Whole file names, lowercase.
     #[serde(default)]
     pub names: Vec<String>,
     /// Files of another language's endings that are this one's all the same.
@@ -23,25 +23,25 @@ pub struct Settings {
     /// Whether only the outline is read.
     #[serde(default)]
     pub outline: bool,
-    /// Whether its definitions are worth being found by meaning: those of data and style sheets are not.
+    /// Whether its definitions are included in semantic search; data and style sheets are not.
     #[serde(default = "yes")]
     pub searched: bool,
-    /// What stands between the parts of a qualified name.
+    /// The separator in qualified names.
     #[serde(default = "dot")]
     pub separator: String,
-    /// Where a callable's parts are.
+    /// The fields of a callable's parts.
     #[serde(default)]
     pub fields: Fields,
-    /// How parameters are written.
+    /// The syntax of parameters.
     #[serde(default)]
     pub parameters: Parameters,
-    /// How documentation is written.
+    /// The syntax of documentation.
     #[serde(default)]
     pub comments: Comments,
-    /// Who may use a definition.
+    /// Visibility rules.
     #[serde(default)]
     pub visibility: Visibility,
-    /// What else is said before a definition.
+    /// Modifiers and decorators.
     #[serde(default)]
     pub modifiers: Modifiers,
     /// Nodes that wrap a definition, so that comments and decorators stand before them: an export, a declaration.
@@ -53,7 +53,7 @@ pub struct Settings {
     /// Whether definitions of one name that follow each other are clauses of one.
     #[serde(default)]
     pub clauses: bool,
-    /// How many definitions are shown of a file; where there are more, the deepest are left out.
+    /// Maximum definitions shown per file; beyond it, the deepest are omitted.
     #[serde(default)]
     pub most: Option<usize>,
     /// How many blocks the grammar's scanner has room for. What nests deeper by its indentation is not read.
@@ -65,13 +65,13 @@ pub struct Settings {
     /// Attributes that stand above what they are about.
     #[serde(default)]
     pub attributes: Attributes,
-    /// What the grammar can't read.
+    /// Recovery of definitions that the grammar cannot parse.
     #[serde(default)]
     pub recover: Recover,
-    /// When a callable without a body says again what one with a body says.
+    /// When a callable without a body repeats one with a body.
     #[serde(default)]
     pub repeats: Repeats,
-    /// Whether a preprocessor changes the text before it is read.
+    /// Whether a preprocessor changes the text before parsing.
     #[serde(default)]
     pub preprocessed: bool,
     /// Whether names are written with tags and entities of a page.
@@ -79,7 +79,7 @@ pub struct Settings {
     pub markup: bool,
 }
 
-/// How definitions are told where the tree has errors.
+/// Recognizes definitions where the tree has errors.
 #[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct Recover {
@@ -90,17 +90,17 @@ pub struct Recover {
     pub ends: Vec<String>,
 }
 
-/// How a file with an ending that languages share is told.
+/// Detects the language of a file with a shared extension.
 #[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct Claims {
-    /// Endings, without the dot, in small letters.
+    /// Extensions, without the dot, lowercase.
     pub endings: Vec<String>,
     /// How lines start that only this language has; each ends as code does.
     pub signs: Vec<String>,
 }
 
-/// When a callable without a body says again what one with a body says.
+/// When a callable without a body repeats one with a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Repeats {
@@ -113,7 +113,7 @@ pub enum Repeats {
     Never,
 }
 
-/// How a type that is written apart says what is taken and given: `a -> b -> c`.
+/// The syntax of separate type signatures: `a -> b -> c`.
 #[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct Typed {
@@ -129,13 +129,13 @@ pub struct Typed {
 pub struct Attributes {
     /// Their kind of node.
     pub kind: String,
-    /// Names of those that document what is below.
+    /// Attributes that document the definition below.
     pub describe: Vec<String>,
-    /// Names of those that document what they stand in.
+    /// Attributes that document the enclosing definition.
     pub inside: Vec<String>,
-    /// Names of those that give the types of what is below.
+    /// Attributes that give the types of the definition below.
     pub types: Vec<String>,
-    /// Names of those that are shown as they are written.
+    /// Attributes that are shown as decorators.
     pub decorators: Vec<String>,
 }
 
@@ -164,7 +164,7 @@ impl Default for Fields {
 pub struct Parameters {
     /// Kinds of nodes that are parameters; empty: every named node that is not a comment.
     pub kinds: Vec<String>,
-    /// Kinds that are none.
+    /// Kinds that are not parameters.
     pub skip: Vec<String>,
     /// A first parameter of a method with such a name is its receiver, and not counted.
     pub receivers: Vec<String>,
@@ -201,7 +201,7 @@ impl Default for Parameters {
     }
 }
 
-/// Where documentation stands.
+/// The placement of documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
@@ -212,7 +212,7 @@ pub enum Place {
     Inside,
 }
 
-/// How parts of a documentation are marked.
+/// The tags of documentation parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tags {
@@ -225,11 +225,11 @@ pub enum Tags {
     Xml,
 }
 
-/// How documentation is written.
+/// The syntax of documentation.
 #[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct Comments {
-    /// Where it stands.
+    /// Its placement.
     pub place: Place,
     /// How a comment that documents starts; empty: every comment on the lines directly above.
     pub marks: Vec<String>,
@@ -241,17 +241,17 @@ pub struct Comments {
     pub between: Vec<String>,
     /// How a comment starts that documents what stands before it.
     pub after: Vec<String>,
-    /// Kinds of nodes that are comments though they are not called so.
+    /// Node kinds that are comments under another name.
     pub kinds: Vec<String>,
     /// Kinds of nodes whose edges a comment may stand beyond: before the first thing in one, or at the end of one.
     pub through: Vec<String>,
 }
 
-/// Who may use what.
+/// The rule that determines visibility.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
-    /// Everybody, unless a capture says otherwise.
+    /// Public, unless a capture overrides it.
     #[default]
     Everyone,
     /// A name that starts with `_` is private; one with `__` around it is not.
@@ -270,23 +270,23 @@ pub enum Rule {
     List,
 }
 
-/// Who may use a definition.
+/// Visibility settings.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Visibility {
-    /// How it is told.
+    /// The rule.
     pub rule: Rule,
-    /// What holds where nothing is said.
+    /// The default visibility.
     pub default: crate::annotation::Visibility,
-    /// What holds inside these kinds where nothing is said.
+    /// The default visibility inside these kinds.
     pub inside: std::collections::BTreeMap<crate::annotation::Kind, crate::annotation::Visibility>,
-    /// Modifiers that say it of what stands in no type: C's `static`.
+    /// Modifiers that apply outside of types: C's `static`.
     pub outside: std::collections::BTreeMap<String, crate::annotation::Visibility>,
-    /// Endings of files that others include: `outside` does not hold there.
+    /// Extensions of included files, where `outside` does not apply.
     pub shared: Vec<String>,
-    /// What holds in these is as visible as they are, where nothing is said.
+    /// Kinds whose members inherit their visibility by default.
     pub inherit: Vec<crate::annotation::Kind>,
-    /// Modifiers that are not about this, though other languages have them for it.
+    /// Modifiers that do not affect visibility in this language.
     pub ignore: Vec<String>,
 }
 
@@ -304,7 +304,7 @@ impl Default for Visibility {
     }
 }
 
-/// What else is said before a definition.
+/// Modifiers and decorators before a definition.
 #[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub struct Modifiers {
@@ -312,7 +312,7 @@ pub struct Modifiers {
     pub holders: Vec<String>,
     /// Words (anonymous nodes) in a definition's own node that are modifiers.
     pub words: Vec<String>,
-    /// Words in holders that are none: they belong to a type.
+    /// Words in holders that are not modifiers: they belong to a type.
     pub skip: Vec<String>,
     /// Kinds of children of the callable node that are modifiers (`const` after the parameters of C++).
     pub after: Vec<String>,
@@ -341,7 +341,7 @@ pub(crate) struct Queries {
     pub(crate) imports: &'static str,
     pub(crate) branches: &'static str,
     pub(crate) calls: &'static str,
-    /// Empty where settings say all of it.
+    /// Empty if the settings suffice.
     pub(crate) parameters: &'static str,
 }
 
@@ -364,27 +364,27 @@ impl Grammar {
         Self { tables, texts, definitions, imports, branches, calls, parameters }
     }
 
-    /// What is defined.
+    /// Definitions.
     pub fn definitions(&self) -> &Query {
         self.definitions.get_or_init(|| self.compile(&self.texts.definitions.concat()))
     }
 
-    /// What is needed.
+    /// Imports.
     pub fn imports(&self) -> &Query {
         self.imports.get_or_init(|| self.compile(self.texts.imports))
     }
 
-    /// What branches and nests.
+    /// Branches and nesting.
     pub fn branches(&self) -> &Query {
         self.branches.get_or_init(|| self.compile(self.texts.branches))
     }
 
-    /// What is called.
+    /// Calls.
     pub fn calls(&self) -> &Query {
         self.calls.get_or_init(|| self.compile(self.texts.calls))
     }
 
-    /// How parameters are written, where settings can't say it.
+    /// Parameters, if the settings do not suffice.
     pub fn parameters(&self) -> Option<&Query> {
         let text = self.texts.parameters;
         (!text.is_empty()).then(|| self.parameters.get_or_init(|| self.compile(text)))
@@ -392,7 +392,7 @@ impl Grammar {
 
     fn compile(&self, text: &str) -> Query {
         Query::new(&self.tables, text).unwrap_or_else(|error| {
-            panic!("a query that is built in does not fit its grammar: {error}")
+            panic!("a built-in query is invalid for its grammar: {error}")
         })
     }
 }

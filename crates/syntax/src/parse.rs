@@ -1,4 +1,4 @@
-//! From source text to annotations. Pure: no files, no index.
+//! Parses source text into annotations. Pure: no files, no index.
 
 mod depth;
 mod names;
@@ -30,19 +30,19 @@ use std::{
 };
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
-/// The lexer gets the text in pieces of this size, so that what it reads can be counted.
+/// The lexer gets the text in pieces of this size, so that its reads can be counted.
 const PIECE_BYTES: usize = 1024;
 
-/// Why a text gave no tree.
+/// Why a text could not be parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum ParseError {
-    /// It was told to stop.
+    /// Parsing was cancelled.
     #[error("parsing was stopped")]
     Stopped,
-    /// The parser does not take the grammar.
+    /// The parser does not accept the grammar.
     #[error("the grammar is incompatible with the parser")]
     Grammar(#[from] tree_sitter::LanguageError),
-    /// It costs more than a file may.
+    /// Parsing exceeds the budget of a file.
     #[error("skipped: parsing it exceeds the budget of {0}")]
     Exceeded(Limit),
 }
@@ -57,7 +57,7 @@ pub struct SyntaxTree {
     queried: AtomicU64,
     /// Work of all passes over it, and over its text.
     passed: AtomicU64,
-    /// Which limit a query on it exceeded.
+    /// The limit that a query on it exceeded.
     exceeded: OnceLock<Limit>,
 }
 
@@ -70,7 +70,7 @@ impl Deref for SyntaxTree {
 }
 
 impl SyntaxTree {
-    /// What parsing it, and the queries on it, have cost so far.
+    /// The cost of parsing and of queries so far.
     pub fn cost(&self) -> ParseCost {
         let query = self.queried.load(Ordering::Relaxed);
         ParseCost { query, work: self.passed.load(Ordering::Relaxed), ..self.cost }
@@ -81,7 +81,7 @@ impl SyntaxTree {
         self.queried.fetch_add(work, Ordering::Relaxed);
     }
 
-    /// Counts bytes or items that a pass looks at.
+    /// Counts bytes or items visited by a pass.
     pub(crate) fn count_work(&self, amount: usize) {
         self.passed.fetch_add(amount as u64, Ordering::Relaxed);
     }
@@ -94,13 +94,13 @@ impl SyntaxTree {
         }
     }
 
-    /// Whether what was read of the tree is all there is. It is not where a query or an analysis exceeded its budget:
+    /// Whether the tree was read completely. It was not if a query or an analysis exceeded its budget:
     /// then the file counts as skipped.
     pub fn check(&self) -> Result<(), ParseError> {
         self.exceeded.get().map_or(Ok(()), |limit| Err(ParseError::Exceeded(*limit)))
     }
 
-    /// Notes that a query or an analysis was ended early.
+    /// Records that a query or an analysis ended early.
     pub(crate) fn exceed(&self, limit: Limit) {
         self.exceeded.get_or_init(|| limit);
     }
@@ -116,29 +116,29 @@ impl SyntaxTree {
     }
 }
 
-/// A definition with what search needs beside its annotation.
+/// A definition with its annotation and the data that search needs.
 #[derive(Debug, Clone)]
 pub struct Definition {
-    /// What is said of it.
+    /// Its annotation.
     pub annotation: Annotation,
-    /// Where it stands in the text.
+    /// Its range in the text.
     pub range: Range<usize>,
-    /// The node with its parameters and body alone, without what stands around it.
+    /// The node with its parameters and body only, without wrappers.
     pub(crate) callable: Range<usize>,
-    /// Whether it does what a trait asks for, and the trait says what that is.
+    /// Whether it implements a trait item, which has the documentation.
     pub implements: bool,
-    /// Whether more than its head is there.
+    /// Whether it has a body.
     has_body: bool,
-    /// The node that its statement stands in.
+    /// The node that contains its statement.
     holder: usize,
-    /// The qualified name of the type that it belongs to though it does not stand in it.
+    /// The qualified name of its type, if it is defined outside of it.
     owner: Option<String>,
 }
 
-/// The syntax tree of a text. Asks `cancelled` while it works, and ends where the text exceeds the budget of its length.
+/// Parses a text. Polls `cancelled`, and ends if the text exceeds the budget of its length.
 ///
-/// Where a preprocessor changes the text before it is read, and the text can't be read as it stands, the tree is that of
-/// the text without what it takes away, if that can be read better. Everything else stands where it stood.
+/// If the language has a preprocessor and the text has syntax errors, the tree is that of the text with macros and
+/// partial branches masked, if that parses better. All positions stay the same.
 pub fn tree(
     language: Language,
     text: &str,
@@ -214,7 +214,7 @@ fn tree_by(
     meter: &RefCell<Meter<'_>>,
 ) -> Result<Option<Tree>, ParseError> {
     parser.set_language(&language.grammar().tables)?;
-    // What was stopped half-way would else be gone on with.
+    // Otherwise a cancelled parse would be resumed.
     parser.reset();
     let mut ask = |_: &ParseState| {
         if meter.borrow_mut().step() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -239,7 +239,7 @@ fn tree_by(
     Ok(tree.filter(|_| !ended))
 }
 
-/// How many places of a tree could not be read.
+/// The number of errors in a tree.
 fn lost(tree: &Tree) -> usize {
     let mut cursor = tree.walk();
     let mut lost = 0;
@@ -257,7 +257,7 @@ fn lost(tree: &Tree) -> usize {
     }
 }
 
-/// The language of that name, or of files that are called like that, with the tree of the text.
+/// The language with that name or file name, and the tree of the text.
 pub fn tree_of(language: &str, text: &str) -> Option<(Language, SyntaxTree)> {
     let language = Language::named(language).or_else(|| Language::of(language))?;
     Some((language, tree(language, text, &|| false).ok()?))
@@ -286,7 +286,7 @@ pub fn first_error(tree: &Tree) -> Option<u32> {
     }
 }
 
-/// Everything defined in a text, in its order.
+/// All definitions of a text, in order.
 pub fn definitions(
     language: Language,
     path: &str,
@@ -339,7 +339,7 @@ fn symbol(text: &str) -> &str {
     text.trim_matches([':', '"', '\''])
 }
 
-/// A method that stands beside its type has it for a parent, where the type is in the same file.
+/// Sets the parent of methods defined outside of their type, if the type is in the same file.
 fn own(definitions: &mut [Definition]) {
     let owners: HashSet<&String> =
         definitions.iter().filter_map(|one| one.owner.as_ref()).collect();
@@ -360,8 +360,8 @@ fn own(definitions: &mut [Definition]) {
     }
 }
 
-/// Clauses that follow each other are one definition. A type that stands apart from what it is the type of says what
-/// is taken and given; the first clause says how that is called.
+/// Merges adjacent clauses into one definition. A separate type signature gives the parameter and result types; the
+/// first clause gives the parameter names.
 fn joined(definitions: Vec<Definition>) -> Vec<Definition> {
     let mut all: Vec<Definition> = Vec::with_capacity(definitions.len());
     let mut last: HashMap<usize, usize> = HashMap::new();
@@ -410,8 +410,8 @@ impl Definition {
     }
 }
 
-/// At most so many: level by level from the outside, as long as a whole level fits, and the start of the first that
-/// does not where nothing else is left.
+/// Limits the number of definitions: keeps levels from the outside as long as a whole level fits, or the start of the
+/// first level if not even that fits.
 fn bounded(mut definitions: Vec<Definition>, most: usize) -> Vec<Definition> {
     let mut depths: HashMap<String, usize> = HashMap::new();
     let mut levels: Vec<usize> = Vec::with_capacity(definitions.len());
@@ -437,7 +437,7 @@ fn bounded(mut definitions: Vec<Definition>, most: usize) -> Vec<Definition> {
     definitions
 }
 
-/// A callable without a body says nothing where the same one has a body, but for what is only said there.
+/// Drops callables without a body if the same one has a body, keeping details found only there.
 fn without_repeats(definitions: Vec<Definition>, repeats: Repeats) -> Vec<Definition> {
     let key = |one: &Definition| {
         let types = |all: &Vec<Parameter>| all.iter().map(|one| one.of.clone()).collect::<Vec<_>>();
@@ -482,7 +482,7 @@ fn without_repeats(definitions: Vec<Definition>, repeats: Repeats) -> Vec<Defini
     kept
 }
 
-/// Tells definitions of one name apart: the second `f` of a file is `f#2`, and what it holds belongs to it.
+/// Numbers definitions with the same name: the second `f` of a file is `f#2`, including its members.
 fn number(mut definitions: Vec<Definition>) -> Vec<Definition> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     for one in &mut definitions {

@@ -1,4 +1,4 @@
-//! Where a name stands in a file, and as what.
+//! Occurrences of a name in a file, with their roles.
 
 use crate::{
     annotate::calls,
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::{cmp::Reverse, collections::HashSet, ops::Range};
 use tree_sitter::{Node, TreeCursor};
 
-/// As what a name stands somewhere.
+/// The role of an occurrence of a name.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -23,33 +23,33 @@ pub enum Role {
     Call,
     /// It is imported.
     Import,
-    /// It is used in another way: read, passed on, as a type.
+    /// It is used in another way: read, passed on, or as a type.
     Use,
 }
 
-/// A place where a name stands.
+/// An occurrence of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// Where, in bytes.
+    /// Byte range.
     pub at: usize,
     /// Its line, counted from 1.
     pub line: u32,
-    /// As what.
+    /// Its role.
     pub role: Role,
-    /// The innermost definition around it, by its place in the list; for a definition, itself.
+    /// Index of the innermost enclosing definition; for a definition, its own.
     pub inside: Option<usize>,
 }
 
-/// What a file says about a name.
+/// The occurrences of a name in a file.
 #[derive(Debug)]
 pub struct References {
     /// The file's definitions.
     pub definitions: Vec<Definition>,
-    /// The places, in order.
+    /// The occurrences, in order.
     pub all: Vec<Reference>,
 }
 
-/// Every place where a name stands in code: not in comments, and not in strings.
+/// All occurrences of a name in code, not in comments or strings.
 pub fn references(
     language: Language,
     path: &str,
@@ -125,7 +125,7 @@ fn is_in(ranges: &[Range<usize>], at: usize) -> bool {
     last.is_some_and(|range| range.contains(&at))
 }
 
-/// Finds nodes by their place, each after the one before, without going back to the root.
+/// Finds nodes by position in source order, without returning to the root.
 struct Search<'tree> {
     cursor: TreeCursor<'tree>,
     /// The nodes around the one that the cursor is at.
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn every_role_is_told() {
+    fn every_role_is_found() {
         let text = "from a import save\n\ndef save_all(items):\n    \"\"\"Calls save.\"\"\"\n    # save\n    hook = save\n    for one in items:\n        save(one)\n        one.save()\n\nclass Row:\n    def save(self): pass\n";
         let want = [
             (1, Role::Import, ""),

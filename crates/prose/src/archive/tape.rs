@@ -1,4 +1,4 @@
-//! Tar archives, packed or not, read in one go.
+//! Tar archives, compressed or not, read in one pass.
 
 use super::{HARMLESS, Intake};
 use crate::format::Unreadable;
@@ -10,10 +10,10 @@ use std::{
 };
 use tar::{Archive as Tape, Entry, EntryType};
 
-/// Longer records about a file are made to fill the memory.
+/// Maximum bytes of an extension record; longer ones are an attack on memory.
 const RECORD: u64 = 1 << 20;
 
-/// Where the bytes of a tar archive come from.
+/// The byte source of a tar archive.
 pub(super) enum Source<'a> {
     Plain(&'a [u8]),
     Gzip { stream: Box<MultiGzDecoder<&'a [u8]>>, packed: usize },
@@ -25,7 +25,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Counts what is unpacked, and ends it where that is too much.
+/// Counts unpacked bytes, and fails above the limits.
 struct Meter<'a, 'over> {
     source: Source<'a>,
     unpacked: u64,
@@ -53,7 +53,7 @@ impl Read for Meter<'_, '_> {
     }
 }
 
-/// Hands out the files of an archive.
+/// Reads the files of an archive.
 pub(super) fn entries(source: Source<'_>, intake: &mut Intake<'_>) -> Result<(), Unreadable> {
     let over = Cell::new(false);
     let (most, ratio) = (intake.limits.total_bytes, intake.limits.ratio);
@@ -130,7 +130,7 @@ fn file(
     Ok(())
 }
 
-/// A record about the next file. Nothing where it is too long to be one.
+/// An extension record about the next file. `None` if it is too long.
 fn record(entry: &mut Entry<'_, Meter<'_, '_>>) -> IoResult<Option<Vec<u8>>> {
     if entry.size() > RECORD {
         return Ok(None);

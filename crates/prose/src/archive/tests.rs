@@ -1,4 +1,4 @@
-//! Archives that are honest, odd, broken, and made to hurt.
+//! Valid, odd, broken and hostile archives.
 
 use super::*;
 use flate2::{
@@ -13,9 +13,9 @@ use tar::{Builder, EntryType, Header};
 struct Odd {
     flags: u16,
     mode: u32,
-    /// What it says that it unpacks to, if that is a lie.
+    /// Its claimed unpacked size, if false.
     size: Option<u32>,
-    /// Where it says that it starts, if that is a lie.
+    /// Its claimed offset, if false.
     at: Option<u32>,
 }
 
@@ -107,7 +107,7 @@ fn read_all(
     (files, read)
 }
 
-/// The paths that are handed out, and the problems that are told.
+/// The paths read, and the problems listed.
 fn check(archive: Archive, bytes: &[u8], paths: &[&str], problems: &[&str]) {
     let (files, read) = read_all(archive, bytes, &Limits::default());
     let got: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
@@ -116,7 +116,7 @@ fn check(archive: Archive, bytes: &[u8], paths: &[&str], problems: &[&str]) {
 }
 
 #[test]
-fn archives_are_told_by_name() {
+fn archives_are_detected_by_name() {
     for (path, want) in [
         ("a/b.zip", Some(Archive::Zip)),
         ("b.TAR", Some(Archive::Tar)),
@@ -186,7 +186,7 @@ fn names_that_lead_outside_are_not_handed_out() {
 }
 
 #[test]
-fn links_devices_and_secrets_are_told() {
+fn links_devices_and_secrets_are_reported() {
     let odd = |flags, mode| Odd { flags, mode, ..Odd::default() };
     let archive = odd_zip(&[
         (b"link", b"/etc/passwd", odd(0, 0o120_777)),
@@ -252,7 +252,7 @@ fn bombs_end_the_reading_after_what_came_before() {
 }
 
 #[test]
-fn large_files_and_too_many_are_left_out_and_told() {
+fn large_files_and_too_many_are_skipped_and_reported() {
     let limits = Limits { entries: 2, entry_bytes: 3, ..Limits::default() };
     let members: [(&str, &[u8]); 3] = [("large", b"xxxx"), ("small", b"xxx"), ("third", b"")];
     let taped = members.map(|(name, bytes)| (name, bytes, EntryType::Regular));

@@ -1,16 +1,16 @@
-//! Zip archives by their central directory, or by their local headers where that is cut off.
+//! Zip archives, read by their central directory, or by local headers if it is truncated.
 
 use super::{HARMLESS, Intake};
 use crate::format::Unreadable;
 use flate2::{Crc, bufread::DeflateDecoder};
 use std::io::Read;
 
-/// What the 128 upper characters of the code page stand for that names without a mark are in.
+/// The upper 128 characters of code page 437, used by names without the UTF-8 flag.
 const UPPER: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
-/// Members that a directory is read for; more are only counted by the caller's limit.
+/// Maximum members read from a directory; the caller's limit is usually lower.
 const MOST: usize = 1_000_000;
 
-/// What a directory says about a member.
+/// A directory entry of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     /// Decoded, but not checked.
@@ -19,13 +19,13 @@ pub(crate) struct Member {
     method: u16,
     crc: u32,
     packed: u64,
-    /// How many bytes it says that it unpacks to.
+    /// Its claimed unpacked size.
     pub(crate) size: u64,
     at: u64,
     mode: u32,
 }
 
-/// All members, and whether the end of the archive is there.
+/// All members, and whether the archive is complete.
 #[derive(Debug)]
 pub(crate) struct Directory {
     pub(crate) members: Vec<Member>,
@@ -42,7 +42,7 @@ impl Member {
         self.name.ends_with('/') || self.name.ends_with('\\') && self.size == 0
     }
 
-    /// Why it is no plain file, where it is none.
+    /// Why it is not a plain file, if so.
     const fn unfit(&self) -> Option<&'static str> {
         match self.mode & 0o170_000 {
             0o120_000 => return Some("links are not followed"),
@@ -59,7 +59,7 @@ impl Member {
     }
 }
 
-/// Hands out the members of an archive.
+/// Reads the members of an archive.
 pub(super) fn entries(bytes: &[u8], intake: &mut Intake<'_>) -> Result<(), Unreadable> {
     let mut directory = directory(bytes)?;
     if !directory.whole {
@@ -106,7 +106,7 @@ pub(super) fn entries(bytes: &[u8], intake: &mut Intake<'_>) -> Result<(), Unrea
     Ok(())
 }
 
-/// The members that an archive says it has.
+/// The members listed by an archive.
 pub(crate) fn directory(bytes: &[u8]) -> Result<Directory, Unreadable> {
     if let Some(members) = central(bytes) {
         return Ok(Directory { members, whole: true });
@@ -131,7 +131,7 @@ fn data<'b>(bytes: &'b [u8], member: &Member) -> Option<(usize, &'b [u8])> {
     Some((start, bytes.get(start..end)?))
 }
 
-/// What a member holds: no more bytes than it says, and the ones that its checksum is of.
+/// The content of a member: at most its claimed size, with a matching checksum.
 fn unpack(data: &[u8], member: &Member) -> Result<Vec<u8>, &'static str> {
     let mut unpacked = Vec::new();
     let read = match member.method {
@@ -190,7 +190,7 @@ impl Fields<'_> {
     }
 }
 
-/// The members of the central directory. Nothing where there is none.
+/// The members of the central directory; `None` without one.
 fn central(bytes: &[u8]) -> Option<Vec<Member>> {
     let from = bytes.len().saturating_sub(22 + usize::from(u16::MAX));
     let tail = bytes.get(from..)?;
@@ -271,7 +271,7 @@ fn widen(member: &mut Member, mut extra: &[u8]) {
     }
 }
 
-/// The members of an archive that is cut off, by their own headers, up to the first that is not all there.
+/// The members of a truncated archive, by their local headers, up to the first incomplete one.
 fn local(bytes: &[u8]) -> Vec<Member> {
     let mut members = Vec::new();
     let mut at = 0;
@@ -311,7 +311,7 @@ fn local_member(bytes: &[u8], at: usize) -> Option<(Member, usize)> {
     (end <= bytes.len()).then_some((member, end))
 }
 
-/// A name as text: by its mark, as UTF-8 where it happens to be that, or else by the code page of the first archives.
+/// Decodes a name: by its flag, as UTF-8 if valid, or else by code page 437.
 fn decoded(name: &[u8], flags: u16) -> String {
     if flags & (1 << 11) != 0 {
         return String::from_utf8_lossy(name).into_owned();

@@ -1,6 +1,6 @@
 //! Javadoc as plain text: without inline tags and without markup.
 
-/// Elements of HTML that Javadoc is written with. Anything else in angle brackets is a type.
+/// HTML elements used in Javadoc. Anything else in angle brackets is a type.
 const ELEMENTS: [&str; 31] = [
     "a",
     "b",
@@ -65,7 +65,7 @@ pub(super) fn without_inline_tags(text: &str) -> String {
     plain + rest
 }
 
-/// Where the tag that is open ends; braces inside it are balanced.
+/// The end of the open tag; braces inside it are balanced.
 fn closing_brace(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices() {
@@ -79,7 +79,7 @@ fn closing_brace(text: &str) -> Option<usize> {
     None
 }
 
-/// What a reader sees of `link Table#get(int, int) the getter`.
+/// The visible text of `link Table#get(int, int) the getter`.
 fn shown(tag: &str) -> String {
     let (name, content) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
     let content = content.trim();

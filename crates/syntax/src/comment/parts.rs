@@ -1,6 +1,6 @@
 //! The parts of a doc comment: summary, parameters, result, errors.
 //!
-//! Knows how each family of languages marks them, and nothing of syntax trees.
+//! Owns how each language family marks them; independent of syntax trees.
 
 mod at;
 mod headings;
@@ -11,10 +11,10 @@ use crate::{annotation::Doc, pack::Tags};
 pub(super) use at::is_tag;
 pub(super) use xml::text as xml_text;
 
-/// A paragraph longer than this is summed up by its first sentence.
+/// A longer paragraph is summarized by its first sentence.
 const LONGEST_SUMMARY: usize = 200;
 
-/// The parts of a comment. What is said without a mark is its summary.
+/// The parts of a comment. Unmarked text is its summary.
 pub(super) fn parts(tags: Tags, html: bool, whole: &str, plain: &str) -> Doc {
     let mut doc = match tags {
         Tags::At => at::parts(whole, html),
@@ -27,7 +27,7 @@ pub(super) fn parts(tags: Tags, html: bool, whole: &str, plain: &str) -> Doc {
     doc
 }
 
-/// The first paragraph without markup, or its first sentence where that is long.
+/// The first paragraph without markup, or its first sentence if that is long.
 fn summary(text: &str) -> String {
     let paragraph = text.trim().split("\n\n").next().unwrap_or_default();
     let line = one_line(&markup::without(paragraph.trim_start_matches('#')));
@@ -40,7 +40,7 @@ fn summary(text: &str) -> String {
     }
 }
 
-/// Where the first sentence ends. A dot that no capital follows ends none: `e.g. this`, `v1.2 and`.
+/// The end of the first sentence. A dot not followed by a capital does not end one: `e.g. this`, `v1.2 and`.
 fn sentence_end(line: &str) -> Option<usize> {
     line.match_indices(['.', '!', '?']).map(|(at, _)| at + 1).find(|end| {
         let rest = line.get(*end..).unwrap_or_default();
@@ -53,14 +53,14 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Takes away what stands between a name and what is said of it.
+/// Removes the separator between a name and its description.
 fn without_dash(text: &str) -> &str {
     let text = text.trim();
     let text = text.strip_prefix("=>").unwrap_or(text);
     text.trim_start_matches(['-', '–', '—', ':']).trim_start()
 }
 
-/// What a pair of brackets at the start of a text holds, and what follows it; brackets inside are balanced.
+/// Splits a leading pair of brackets: its content and the rest; brackets inside are balanced.
 fn bracketed(text: &str, open: char, close: char) -> Option<(&str, &str)> {
     let inner = text.strip_prefix(open)?;
     let mut depth = 0_usize;

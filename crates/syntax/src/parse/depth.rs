@@ -1,6 +1,6 @@
-//! How far a text can be handed to a grammar whose scanner only has room for so many open blocks.
+//! Limits a text for grammars whose scanner supports only a fixed number of open blocks.
 
-/// Where the text begins to nest deeper than that by its indentation: the bytes before can be read.
+/// The position where the text's indentation exceeds the limit: the bytes before can be parsed.
 ///
 /// A line may open a block at its start and one more for each indicator on it, and every block may count twice (a list
 /// in the same column as the key that holds it).

@@ -1,4 +1,4 @@
-//! What the query for definitions found, one entry a node.
+//! The matches of the definitions query, one entry per node.
 
 use crate::{
     ancestry::Ancestry,
@@ -8,17 +8,17 @@ use crate::{
 use std::{cmp::Reverse, collections::HashMap, ops::Range};
 use tree_sitter::Node;
 
-/// Of the names that one node defines, such as `var a, b, c`, as many are read.
+/// Maximum names of one node, such as `var a, b, c`.
 const MAX_NAMES_OF_NODE: usize = 200;
 
-/// A definition as the query sees it.
+/// A definition as matched by the query.
 pub(super) struct Found<'tree> {
-    /// `None` for what only lends its name.
+    /// `None` for scopes that only lend their name.
     pub(super) kind: Option<Kind>,
     pub(super) name: String,
     pub(super) node: Node<'tree>,
     pub(super) callable: Option<Node<'tree>>,
-    /// Parts that no field leads to.
+    /// Parts without a field.
     pub(super) parameters: Option<Node<'tree>>,
     pub(super) returns: Vec<Node<'tree>>,
     pub(super) body: Option<Node<'tree>>,
@@ -42,7 +42,7 @@ pub(super) struct Found<'tree> {
     name_at: usize,
 }
 
-/// One entry a node, outer ones first.
+/// One entry per node, outer ones first.
 pub(super) fn distinct<'tree>(
     language: Language,
     all: &[Match<'tree>],
@@ -66,7 +66,7 @@ pub(super) fn distinct<'tree>(
     found
 }
 
-/// Where no definitions are looked for: the outermost of what is skipped, in the order of the text.
+/// Ranges without definitions: the outermost skipped nodes, in source order.
 fn skipped(all: &[Match<'_>]) -> Vec<Range<usize>> {
     let mut ranges: Vec<Range<usize>> =
         all.iter().filter_map(|one| one.get("skip")).map(|node| node.byte_range()).collect();

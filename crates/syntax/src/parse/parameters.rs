@@ -1,4 +1,4 @@
-//! Parameters as they are written.
+//! Parameters as written.
 
 use super::read::{Reader, children, tidy};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use std::{collections::HashMap, ops::Range};
 use tree_sitter::{Node, Query};
 
-/// How deep in a list its parameters are looked for: what is nested deeper belongs to their types and defaults.
+/// Maximum depth of parameters in a list: deeper nodes belong to their types and defaults.
 const MAX_PARAMETER_DEPTH: u32 = 8;
 
 impl Reader<'_> {
@@ -33,7 +33,7 @@ impl Reader<'_> {
         parameters
     }
 
-    /// By the pack's query. Of what several patterns say of one parameter, the last holds.
+    /// Reads parameters by the pack's query. If several patterns match one parameter, the last wins.
     fn queried(&self, query: &'static Query, list: Node<'_>) -> Vec<Parameter> {
         let mut all: Vec<(Node<'_>, Parameter)> = Vec::new();
         let mut known: HashMap<usize, usize> = HashMap::new();

@@ -1,8 +1,8 @@
-//! What a preprocessor takes away before a parser of C sees the text: macros that stand for attributes, and branches of
-//! conditions that are parts of statements.
+//! Masks preprocessor constructs before C is parsed: attribute-like macros, and conditional branches that are parts of
+//! statements.
 //!
-//! Knows no macro by name. A word in capitals is taken for one where neither a type nor a value can stand; whether that
-//! helped is told by the trees of both texts.
+//! Knows no macro by name. A word in capitals counts as one where neither a type nor a value is possible; comparing the
+//! trees of both texts shows whether masking helped.
 
 use crate::budget::Work;
 use std::ops::Range;
@@ -16,7 +16,7 @@ const TYPES: [&str; 4] = ["class", "struct", "union", "enum"];
 const AFTER_PARAMETERS: [&str; 4] = ["const", "noexcept", "override", "final"];
 /// Words that no name of a variable can be.
 const STATEMENTS: [&str; 8] = ["return", "else", "do", "case", "goto", "throw", "new", "delete"];
-/// Words with parentheses after them that are no parameters.
+/// Words followed by parentheses that are not parameters.
 const CONTROLS: [&str; 5] = ["if", "for", "while", "switch", "catch"];
 /// What begins a section of a class.
 const SECTIONS: [&str; 4] = ["public", "protected", "private", "signals"];
@@ -57,8 +57,8 @@ pub(super) fn with_plain_types(text: &str, work: &Work<'_>) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The text with spaces where something is taken away, so that everything else stays where it is. `None` where nothing
-/// is, or the work has ended.
+/// Replaces masked ranges with spaces, so that positions stay the same. `None` if there are none, or the work was
+/// ended.
 pub(super) fn masked(text: &str, work: &Work<'_>) -> Option<String> {
     let mut bytes = text.as_bytes().to_vec();
     let mut tokens = tokens(text, work)?;
@@ -189,13 +189,13 @@ fn raw_end(text: &str, start: usize) -> usize {
     rest.find(&close).map_or(text.len(), |end| start + 2 + end + close.len())
 }
 
-/// A condition that is open.
+/// An open conditional.
 struct Condition {
     directives: Vec<Range<usize>>,
     branches: Vec<Branch>,
 }
 
-/// What a branch does to what is around it.
+/// The effect of a branch on the surrounding nesting.
 #[derive(Default)]
 struct Branch {
     depth: i32,
@@ -216,8 +216,8 @@ impl Branch {
     }
 }
 
-/// What goes of conditions whose branches are not made of whole statements: one branch stays. In the order of the text,
-/// each range apart from the others. `None` where the work has ended.
+/// The ranges to mask in conditionals with partial statements: one branch stays. In source order, disjoint.
+/// `None` if the work was ended.
 fn conditions(text: &str, tokens: &[Token], work: &Work<'_>) -> Option<Vec<Range<usize>>> {
     let mut open: Vec<Condition> = Vec::new();
     let mut gone = Vec::new();
@@ -275,7 +275,7 @@ fn merge(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 }
 
 impl Condition {
-    /// What the branch that stays does to the depth, and what goes.
+    /// The depth change of the remaining branch, and the ranges to mask.
     fn without_parts(self, text: &str) -> (i32, Vec<Range<usize>>) {
         if self.branches.iter().all(Branch::is_whole) {
             return (0, Vec::new());
@@ -345,7 +345,7 @@ impl<'a> Statements<'a> {
         self.word(at).is_some_and(|word| words.contains(&word))
     }
 
-    /// Words in capitals, but for those that are values everywhere.
+    /// Words in capitals, except well-known values.
     fn is_macro(&self, at: usize) -> bool {
         let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
         self.word(at).is_some_and(|word| {
@@ -376,7 +376,7 @@ impl<'a> Statements<'a> {
         self.pairs.get(at + 1).copied().flatten().map_or(self.tokens.len(), |close| close + 1)
     }
 
-    /// Macros that stand where an attribute may. `None` where the work has ended.
+    /// Macros in attribute positions. `None` if the work was ended.
     fn macros(&self, work: &Work<'_>) -> Option<Vec<Range<usize>>> {
         let mut gone: Vec<Range<usize>> = Vec::new();
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! One definition, from its node.
+//! Reads one definition from its node.
 
 use super::{Definition, names::Found, visibility::Seen};
 use crate::{
@@ -19,18 +19,18 @@ use std::{
 };
 use tree_sitter::Node;
 
-/// A signature longer than this is cut.
+/// Maximum bytes of a signature; longer ones are truncated.
 const LONGEST_SIGNATURE: usize = 300;
-/// As much of a head is looked at to make its signature.
+/// Maximum bytes of a head read for its signature.
 const MAX_HEAD_BYTES: usize = 8_000;
 /// Modifiers and decorators stand among the first children of a node.
 const MAX_HEAD_CHILDREN: usize = 64;
-/// A type or a default that is longer is cut.
+/// Maximum bytes of a type or default; longer ones are truncated.
 const MAX_PART_BYTES: usize = 4_000;
-/// Ranges in which one name is private.
+/// Maximum ranges in which one name is private.
 const MAX_HIDDEN_RANGES: usize = 64;
 
-/// A definition that others may lie in.
+/// A definition that may contain others.
 pub(super) struct Level {
     pub(super) range: Range<usize>,
     /// The node that it was read from.
@@ -44,7 +44,7 @@ pub(super) struct Level {
     pub(super) lends: Option<Visibility>,
 }
 
-/// What every definition of a text is read with.
+/// The shared context for reading the definitions of a text.
 pub(super) struct Reader<'a> {
     pub(super) language: Language,
     pub(super) settings: &'static Settings,
@@ -96,13 +96,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether so many bytes may still be repeated.
+    /// Whether the budget for repeated bytes allows this many.
     fn has_room(&self, bytes: usize) -> bool {
         let left = self.room.get().checked_sub(bytes);
         left.inspect(|left| self.room.set(*left)).is_some()
     }
 
-    /// The definition, unless it only lends its name, and what it is to those inside.
+    /// The definition, unless it only lends its name, and its level for the definitions inside.
     pub(super) fn read(&self, found: &Found<'a>, open: &[Level]) -> (Option<Definition>, Level) {
         // A property among the parameters of a constructor belongs to the type.
         let is_property = found.kind == Some(Kind::Property);
@@ -511,7 +511,7 @@ pub(super) fn children(node: Node<'_>) -> Vec<Node<'_>> {
     node.children(&mut node.walk()).collect()
 }
 
-/// At most so many bytes, at the end of a character, and a mark where something is missing.
+/// Truncates to a number of bytes at a character boundary, with `…` if something is missing.
 fn cut(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return Cow::Borrowed(text);

@@ -1,7 +1,7 @@
-//! Heads of definitions in text that the grammar can't read, told by their words.
+//! Recognizes heads of definitions by their words in text that the grammar cannot parse.
 //!
-//! One statement that is beyond a grammar can cost all that follows it. What a pack says of heads is looked for where
-//! the tree has errors, and only at the start of a line.
+//! One unsupported statement can lose everything after it. The pack's heads are searched where the tree has errors, and
+//! only at the start of a line.
 
 use super::Definition;
 use crate::{
@@ -11,10 +11,10 @@ use crate::{
 };
 use std::collections::HashSet;
 
-/// A list of parameters longer than this is not read.
+/// Maximum characters of a parameter list; longer ones are not read.
 const LONGEST_LIST: usize = 4_000;
 
-/// Adds what has a head in the text but is not among the definitions, in its place.
+/// Adds definitions that have a head in the text but were not parsed, in source order.
 pub(super) fn recover(
     settings: &Settings,
     path: &str,
@@ -150,8 +150,8 @@ fn bare(name: &str) -> &str {
     name.trim_matches(['"', '`', '\'', '[', ']'])
 }
 
-/// It lasts to a line that ends one, else to the line before whatever begins next, else it is its head. Without ends, a
-/// semicolon is one.
+/// It ends at a line that ends a definition, else before the next head, else with its own head. Without configured
+/// ends, a semicolon is one.
 fn last_row(ends: &[String], lines: &[(usize, &str)], row: usize, starts: &HashSet<u32>) -> usize {
     for (below, (_, line)) in lines.iter().enumerate().skip(row) {
         let begins = |end: &String| {

@@ -1,4 +1,4 @@
-//! What packs say of clauses, levels, limits and owners.
+//! Pack settings for clauses, levels, limits and owners.
 
 use super::*;
 

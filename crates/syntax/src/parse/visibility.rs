@@ -1,4 +1,4 @@
-//! Who may use a definition.
+//! The visibility of definitions.
 
 use super::{
     names::Found,
@@ -12,12 +12,12 @@ use crate::{
 };
 use tree_sitter::Node;
 
-/// Who sees a definition, and what that means for what it holds.
+/// The visibility of a definition, and its effect on its members.
 pub(super) struct Seen {
     pub(super) visibility: Visibility,
     /// Whether other files can use it.
     pub(super) exported: bool,
-    /// What holds inside it where nothing is said.
+    /// The default visibility of its members.
     pub(super) lends: Option<Visibility>,
 }
 
@@ -28,8 +28,8 @@ impl<'a> Reader<'a> {
         let in_module = around.is_none_or(|level| level.kind == Some(Kind::Module));
         let exports = settings.rule == Rule::Export && in_module;
         let in_function = around.is_some_and(|level| level.kind.is_some_and(Kind::is_callable));
-        let told = self.by_name(found).or(found.visibility).or_else(|| self.outside(found, around));
-        let told = told.or_else(|| match settings.rule {
+        let own = self.by_name(found).or(found.visibility).or_else(|| self.outside(found, around));
+        let own = own.or_else(|| match settings.rule {
             Rule::Everyone => None,
             // What a function defines is its own.
             _ if in_function => Some(Visibility::Private),
@@ -45,14 +45,14 @@ impl<'a> Reader<'a> {
         });
         let inside = || settings.inside.get(&around?.kind?).copied();
         let lent = || around?.lends;
-        let visibility = told.or_else(lent).or_else(inside).unwrap_or(settings.default);
+        let visibility = own.or_else(lent).or_else(inside).unwrap_or(settings.default);
         let lends = match found.kind {
-            None => told.or_else(lent),
+            None => own.or_else(lent),
             Some(kind) => settings.inherit.contains(&kind).then_some(visibility),
         };
         let reachable =
             around.is_none_or(|level| level.exported && !level.kind.is_some_and(Kind::is_callable));
-        // What a namespace exports is told as if the namespace were; a scope has no visibility of its own.
+        // What a namespace exports is own as if the namespace were; a scope has no visibility of its own.
         let exported =
             found.kind.is_none() || (visibility == Visibility::Public && (exports || reachable));
         Seen { visibility, exported, lends }
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         ranges.iter().any(|range| range.contains(&at)).then_some(Visibility::Private)
     }
 
-    /// By a modifier that hides what stands in no type, unless the file is there to be included.
+    /// By a modifier that hides top-level definitions, unless the file is meant to be included.
     fn outside(&self, found: &Found<'a>, around: Option<&Level>) -> Option<Visibility> {
         let settings = &self.settings.visibility;
         let in_type = around.is_some_and(|level| level.kind.is_none_or(Kind::has_methods));
@@ -122,7 +122,7 @@ impl<'a> Reader<'a> {
         if exported { Visibility::Public } else { Visibility::Private }
     }
 
-    /// The parts of a type are listed with it.
+    /// Members of a type are exported with it.
     fn by_list(&self, found: &Found<'_>, around: Option<&Level>) -> Option<Visibility> {
         match around {
             Some(level) => (!level.exported).then_some(Visibility::Private),

@@ -232,9 +232,9 @@ impl Graph {
 /// Cycles among nodes numbered from 0, given their names and edges.
 pub(super) fn cycles_of(names: &[&str], leads: &[Vec<u32>]) -> Vec<Cycle> {
     let found = components(leads).into_iter().filter(|members| members.len() > 1);
-    let told = |path: Vec<u32>| path.iter().map(|id| names[*id as usize].to_owned()).collect();
+    let to_names = |path: Vec<u32>| path.iter().map(|id| names[*id as usize].to_owned()).collect();
     let cycle = |members: Vec<u32>| {
-        Some(Cycle { path: told(shortest(leads, &members)?), size: members.len() })
+        Some(Cycle { path: to_names(shortest(leads, &members)?), size: members.len() })
     };
     let mut all: Vec<Cycle> = found.filter_map(cycle).collect();
     all.sort_by(|a, b| (Reverse(a.size), &a.path).cmp(&(Reverse(b.size), &b.path)));

@@ -25,9 +25,9 @@ pub(super) fn resolve(asked: &Asked<'_>, module: &str, files: &Files<'_>) -> Tar
     let package = if all { parts.as_slice() } else { &parts[..parts.len().saturating_sub(1)] };
     let inside = package_files(asked.from, package, files);
     if !inside.is_empty() {
-        // A function at the top of a file is not told by the name of the file.
-        let told = all || inside.len() == 1;
-        return Target::local(if told { inside } else { Vec::new() });
+        // A top-level function is not found by file name.
+        let is_found = all || inside.len() == 1;
+        return Target::local(if is_found { inside } else { Vec::new() });
     }
     let whole = parts.join(".");
     if STANDARD.iter().any(|start| whole.starts_with(start)) {

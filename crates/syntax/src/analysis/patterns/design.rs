@@ -146,7 +146,7 @@ fn builder(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
 
 /// Observer: a list of subscribers, and a method that calls each of them.
 fn observer(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
-    const JOIN: [&str; 9] = [
+    const SUBSCRIBE: [&str; 9] = [
         "subscribe",
         "addlistener",
         "addobserver",
@@ -157,15 +157,15 @@ fn observer(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
         "addeventlistener",
         "addhandler",
     ];
-    const TELL: [&str; 7] = ["notify", "emit", "fire", "publish", "dispatch", "send", "trigger"];
+    const NOTIFY: [&str; 7] = ["notify", "emit", "fire", "publish", "dispatch", "send", "trigger"];
     let plain = |function: &Function<'_>| function.about.name.replace('_', "").to_ascii_lowercase();
     let joins = |function: &&Function<'_>| {
-        JOIN.iter().any(|word| {
+        SUBSCRIBE.iter().any(|word| {
             plain(function) == *word || (word.len() > 3 && plain(function).starts_with(word))
         })
     };
-    let tells =
-        |function: &&Function<'_>| TELL.iter().any(|word| plain(function).starts_with(word));
+    let notifies =
+        |function: &&Function<'_>| NOTIFY.iter().any(|word| plain(function).starts_with(word));
     let adds = |field: &str, text: &str| {
         ["push", "append", "add", "put", "set", "insert"]
             .iter()
@@ -186,17 +186,17 @@ fn observer(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
             let loops = |text: &str| {
                 ["for ", "for(", "forEach", "for_each"].iter().any(|word| text.contains(word))
             };
-            let told = facts
+            let notifier = facts
                 .methods(one)
-                .filter(tells)
-                .take_while(|tell| facts.spend(tell.text.len()))
-                .find(|tell| loops(tell.text) && has_word(tell.text, field.name));
-            if let Some(tell) = told {
+                .filter(notifies)
+                .take_while(|notify| facts.spend(notify.text.len()))
+                .find(|notify| loops(notify.text) && has_word(notify.text, field.name));
+            if let Some(notify) = notifier {
                 let message = format!(
                     "{} of {} adds to {}, and {} calls each of them.",
-                    join.about.name, one.about.name, field.name, tell.about.name
+                    join.about.name, one.about.name, field.name, notify.about.name
                 );
-                let lines = vec![one.about.line, field.line, join.about.line, tell.about.line];
+                let lines = vec![one.about.line, field.line, join.about.line, notify.about.line];
                 return Some(Pattern::design("observer", Confidence::High, lines, message));
             }
         }

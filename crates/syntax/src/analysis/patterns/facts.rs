@@ -313,7 +313,7 @@ impl<'a> Facts<'a> {
 }
 
 fn add_field<'a>(of: &mut Type<'a>, name: &'a str, node: Node<'a>, text: &'a str) {
-    // Classes with very many fields are told by fewer.
+    // Classes with very many fields are recognized by fewer.
     if of.fields.len() < 200 && !of.fields.iter().any(|field| field.name == name) {
         let text = text_of(node, text);
         let text = text.get(..text.floor_char_boundary(MAX_FIELD_BYTES)).unwrap_or(text);

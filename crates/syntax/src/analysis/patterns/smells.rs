@@ -205,7 +205,7 @@ fn dead_parameter<'a>(
     if statements.take(2).count() < 2 {
         return None;
     }
-    // Those before one that is used hold its place.
+    // Parameters before a used one keep its position.
     let last = parameters(function).last()?;
     let name = last.name.trim_start_matches("mut ");
     let range = body.byte_range();

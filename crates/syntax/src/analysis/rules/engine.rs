@@ -176,7 +176,7 @@ impl Searched for Language {
         if letter == self.meta_var_char() {
             return Cow::Borrowed(pattern);
         }
-        let mut told = String::with_capacity(pattern.len());
+        let mut out = String::with_capacity(pattern.len());
         let mut signs = 0;
         // One more turn than there are characters, for signs at the end.
         for next in pattern.chars().map(Some).chain([None]) {
@@ -186,11 +186,11 @@ impl Searched for Language {
             }
             let names = next.is_some_and(|c| c == '_' || c.is_ascii_uppercase());
             let sign = if names || signs == 3 { letter } else { '$' };
-            told.extend(std::iter::repeat_n(sign, signs));
-            told.extend(next);
+            out.extend(std::iter::repeat_n(sign, signs));
+            out.extend(next);
             signs = 0;
         }
-        Cow::Owned(told)
+        Cow::Owned(out)
     }
 
     /// A letter that no code uses, where `$` is no part of an identifier.

@@ -32,14 +32,14 @@ pub(super) enum ReadError {
 
 /// An error with its causes, in one line.
 fn chain(error: &dyn Error) -> String {
-    let mut told = error.to_string();
+    let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(one) = cause {
-        told.push_str(": ");
-        told.push_str(&one.to_string());
+        text.push_str(": ");
+        text.push_str(&one.to_string());
         cause = one.source();
     }
-    told
+    text
 }
 
 /// The metadata of a rule.

@@ -93,7 +93,7 @@ fn every_rule_does_what_its_examples_say() {
 fn an_invalid_rule_is_reported() {
     let document = "id: Bad_Id\nmessage: m\nseverity: error\nrule: {kind: call}\n";
     let examples = Examples { bad: vec!["a".into()], good: vec!["a()".into(), "a(".into()] };
-    let told = faults(Language::Python, &Draft::read(document).unwrap(), &examples);
+    let found = faults(Language::Python, &Draft::read(document).unwrap(), &examples);
     let want = [
         "no CWE",
         "no fix, category or message",
@@ -102,7 +102,7 @@ fn an_invalid_rule_is_reported() {
         "hits \"a()\"",
         "syntax error in line 1 of \"a(\"",
     ];
-    assert_eq!(told, want);
+    assert_eq!(found, want);
     let none = faults(Language::Python, &Draft::read(document).unwrap(), &Examples::default());
     assert!(none.contains(&"no bad or no good example".to_owned()), "{none:?}");
 }
@@ -153,8 +153,8 @@ fn every_field_of_a_finding() {
     );
     let order: Vec<_> = all.iter().map(|one| (one.rule.as_str(), one.line, one.end_line)).collect();
     assert_eq!(order, [("hard-coded-secret", 3, 3), ("eval", 4, 5), ("weak-hash", 6, 6)]);
-    let told = serde_json::to_value(&all[1]).unwrap();
-    assert_eq!((&told["endLine"], &told["cwe"]), (&5.into(), &"CWE-95".into()));
+    let value = serde_json::to_value(&all[1]).unwrap();
+    assert_eq!((&value["endLine"], &value["cwe"]), (&5.into(), &"CWE-95".into()));
 }
 
 #[test]
@@ -210,13 +210,13 @@ fn a_project_adds_replaces_and_turns_off() {
     assert_eq!(problems, []);
     let text = "print(a)\neval(b)\nexec(c)\nhashlib.md5(d)\nos.system(e)\n";
     let all = found_with(&rules, Language::Python, Analysis::Security, text);
-    let told: Vec<_> = all.iter().map(|one| (one.rule.as_str(), one.line, one.severity)).collect();
+    let found: Vec<_> = all.iter().map(|one| (one.rule.as_str(), one.line, one.severity)).collect();
     let want = [
         ("os-system", 5, Severity::High),
         ("eval", 2, Severity::Medium),
         ("print", 1, Severity::Low),
     ];
-    assert_eq!(told, want);
+    assert_eq!(found, want);
     assert_eq!((all[1].message.as_str(), all[2].message.as_str()), ("not here", "print"));
     assert_eq!(
         (all[2].fix.as_str(), &all[2].cwe, all[2].category.as_str()),
@@ -268,8 +268,8 @@ fn a_broken_document_is_reported_and_the_rest_is_used() {
         id: no-such-rule\nseverity: off\n---\n\
         id: g\nlanguage: klingon\nrule: {kind: call}\n");
     let lines: Vec<usize> = problems.iter().map(|one| one.line).collect();
-    let told: Vec<&str> = problems.iter().map(|one| one.reason.as_str()).collect();
-    assert_eq!(lines, [1, 10, 12, 15, 18, 22, 27, 31, 34], "{told:#?}");
+    let reasons: Vec<&str> = problems.iter().map(|one| one.reason.as_str()).collect();
+    assert_eq!(lines, [1, 10, 12, 15, 18, 22, 27, 31, 34], "{reasons:#?}");
     let parts = [
         "no_such_kind",
         "not a rule",
@@ -281,7 +281,7 @@ fn a_broken_document_is_reported_and_the_rest_is_used() {
         "no built-in rule",
         "no language is called klingon",
     ];
-    for (reason, part) in told.iter().zip(parts) {
+    for (reason, part) in reasons.iter().zip(parts) {
         assert!(reason.contains(part) && !reason.contains('\n'), "{part}: {reason}");
     }
     assert!(problems.iter().all(|one| one.path == ".docent/rules/a.yml"));

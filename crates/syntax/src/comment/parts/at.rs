@@ -26,7 +26,7 @@ const COMMANDS: [&str; 16] = [
     "tparam",
 ];
 
-/// Words that a sentence begins with, and no type is called.
+/// Sentence starts that are not type names.
 const SENTENCE_STARTS: [&str; 13] =
     ["A", "An", "Any", "Error", "For", "If", "In", "On", "The", "This", "Throws", "Will", "When"];
 
@@ -89,7 +89,7 @@ fn blocks(whole: &str) -> Vec<(&str, String)> {
             let name = tag_name(line);
             blocks.push((name, line.get(name.len()..).unwrap_or_default().to_owned()));
         } else if let Some((name, text)) = blocks.last_mut() {
-            // A brief ends with its paragraph; whoever writes tags goes on without one.
+            // A brief ends with its paragraph; other tags may continue.
             if *name == "brief" && trimmed.is_empty() {
                 blocks.push(("", String::new()));
             } else {
@@ -161,7 +161,7 @@ fn after_php_type(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// What is said of a result, without the type before it.
+/// The description of a result, without the leading type.
 fn without_type(text: &str) -> &str {
     let braces = bracketed(text, '{', '}').filter(|_| !text.starts_with("{@"));
     if let Some((_, after)) = braces.or_else(|| bracketed(text, '[', ']')) {

@@ -1,10 +1,10 @@
-//! Parts that stand under headings or in fields: Google's and `NumPy`'s docstrings, Sphinx, and Markdown as Rust, Dart
-//! and Swift have it.
+//! Parts under headings or in fields: Google and `NumPy` docstrings, Sphinx, and Markdown as used in Rust, Dart
+//! and Swift.
 
 use super::{bracketed, first_word, one_line, summary, without_dash};
 use crate::annotation::{Doc, Said};
 
-/// What a section is about.
+/// The topic of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Topic {
     Params,
@@ -19,7 +19,7 @@ enum Topic {
     Other,
 }
 
-/// How a section is written, which says where it ends and what its items look like.
+/// The style of a section, which determines its end and the form of its items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// `Args:`; what belongs to it is indented.
@@ -37,12 +37,12 @@ struct Section<'a> {
     topic: Topic,
     style: Style,
     indent: usize,
-    /// What stands on the line of the heading.
+    /// Text on the heading's line.
     inline: &'a str,
     body: Vec<&'a str>,
 }
 
-/// The parts of a comment. The summary is left empty where nothing stands before the first section.
+/// The parts of a comment. The summary is empty without text before the first section.
 pub(super) fn parts(whole: &str) -> Doc {
     let lines: Vec<&str> = whole.lines().collect();
     let mut doc = Doc::default();
@@ -81,7 +81,7 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// Whether a line stands outside of the section above it.
+/// Whether a line is outside of the section above it.
 fn ends(section: &Section<'_>, line: &str) -> bool {
     match section.style {
         Style::Indented => !line.trim().is_empty() && indent(line) <= section.indent,
@@ -127,7 +127,7 @@ fn section<'a>(line: &'a str, below: Option<&str>) -> Option<Section<'a>> {
     }
 }
 
-/// What a heading announces.
+/// The topic of a heading.
 fn topic(heading: &str) -> Option<Topic> {
     Some(match heading.to_ascii_lowercase().as_str() {
         "args" | "arguments" | "parameters" | "parameter" | "params" | "keyword args"
@@ -175,7 +175,7 @@ fn callout(text: &str) -> Option<(Topic, &str)> {
     Some((topic, inline))
 }
 
-/// Writes down what a section says.
+/// Adds a section's content to the parts.
 fn close(section: Option<Section<'_>>, doc: &mut Doc) {
     let Some(section) = section else { return };
     let text = || one_line(&format!("{}\n{}", section.inline, section.body.join("\n")));

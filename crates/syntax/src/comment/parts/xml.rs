@@ -1,9 +1,9 @@
-//! Parts that are elements of XML, as C# and Visual Basic have them.
+//! Parts written as XML elements, as in C# and Visual Basic.
 
 use super::{one_line, summary};
 use crate::annotation::{Doc, Said};
 
-/// Elements that a comment is made of; all others are markup inside them.
+/// Top-level elements of a comment; all others are markup inside them.
 const BLOCKS: [&str; 11] = [
     "summary",
     "remarks",
@@ -51,13 +51,13 @@ const PARAGRAPHS: [&str; 6] = ["para", "list", "code", "p", "ul", "ol"];
 
 /// An element of a comment.
 struct Block<'a> {
-    /// Empty for text that stands in none.
+    /// Empty for text outside of elements.
     name: &'a str,
     attributes: &'a str,
     inner: &'a str,
 }
 
-/// The parts of a comment. The summary is left empty where no element says it.
+/// The parts of a comment. The summary is empty without a summary element.
 pub(super) fn parts(whole: &str) -> Doc {
     let mut doc = Doc::default();
     for block in blocks(whole) {
@@ -79,7 +79,7 @@ pub(super) fn parts(whole: &str) -> Doc {
     doc
 }
 
-/// What a comment says by itself: its summary and remarks, and what stands in no element.
+/// The main text of a comment: its summary, remarks, and text outside of elements.
 pub(in crate::comment) fn text(whole: &str) -> String {
     let said = |block: &Block<'_>| matches!(block.name, "" | "summary" | "remarks");
     let paragraphs = blocks(whole).into_iter().filter(said);
@@ -134,7 +134,7 @@ struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// `None` where it is no tag: `a < b`, `List<int>` in running text.
+    /// `None` if it is not a tag: `a < b`, `List<int>` in running text.
     fn read(text: &'a str) -> Option<Self> {
         let (whole, _) = text.split_once('>')?;
         let closes = whole.starts_with('/');
@@ -155,7 +155,7 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// What a reader sees of an element's content.
+/// The visible text of an element's content.
 fn shown(inner: &str) -> String {
     let mut plain = String::with_capacity(inner.len());
     let mut rest = inner;

@@ -1,5 +1,5 @@
-//! What the samples of the language packs do not show: text that can't be read as it stands, and what is said in two
-//! places.
+//! Cases beyond the samples of the language packs: text that cannot be parsed directly, and definitions split
+//! across two places.
 
 use super::*;
 
@@ -163,7 +163,7 @@ fn what_a_second_one_of_a_name_holds_belongs_to_it() {
 }
 
 #[test]
-fn a_class_after_annotations_is_told_from_an_expression() {
+fn a_class_after_annotations_is_distinguished_from_an_expression() {
     let text = "/** Says. */\n@Target(CLASS)\n@Retention(SOURCE)\nannotation class A\n";
     let found = named(Language::Kotlin, text, "A");
     assert_eq!(found["type"], "interface");

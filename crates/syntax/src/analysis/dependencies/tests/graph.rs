@@ -72,9 +72,9 @@ fn long_chains_do_not_overflow() {
 fn a_file_has_its_dependents() {
     let (graph, mut files) = graph("a: b c !p\nb: c\nc: a");
     assert_eq!(graph.needs("a"), ["b", "c"]);
-    let told = of_file(&graph, "c", files.remove(2).1);
-    assert_eq!(told.dependents, ["a", "b"]);
-    assert_eq!(told.cycle.unwrap().path, ["c", "a", "c"]);
+    let summary = of_file(&graph, "c", files.remove(2).1);
+    assert_eq!(summary.dependents, ["a", "b"]);
+    assert_eq!(summary.cycle.unwrap().path, ["c", "a", "c"]);
     let most = graph.most_needed(1);
     assert_eq!((most[0].file.as_str(), most[0].dependents), ("c", 2));
     let edges: Vec<String> = graph.edges().map(|one| format!("{}>{}", one.from, one.to)).collect();
@@ -89,33 +89,33 @@ src/b/two: src/a/one src/top
 src/top: other
 app/deep/main: src/a/one src/a/three
 srcs/near: src/top";
-    let told = of_folder(&graph(text).0, "src");
-    assert_eq!((told.files, told.edges), (4, 4));
+    let summary = of_folder(&graph(text).0, "src");
+    assert_eq!((summary.files, summary.edges), (4, 4));
     let parts: Vec<String> =
-        told.parts.iter().map(|one| format!("{}>{} {}", one.from, one.to, one.edges)).collect();
+        summary.parts.iter().map(|one| format!("{}>{} {}", one.from, one.to, one.edges)).collect();
     assert_eq!(parts, ["src/a>src/b 1", "src/b>src 1", "src/b>src/a 1"]);
     let sides = |all: &[Neighbour]| -> Vec<String> {
         all.iter().map(|one| format!("{} {}", one.path, one.edges)).collect()
     };
-    assert_eq!(sides(&told.incoming), ["app 2", "srcs 1"]);
-    assert_eq!(sides(&told.outgoing), ["lib 1", "other 1"]);
+    assert_eq!(sides(&summary.incoming), ["app 2", "srcs 1"]);
+    assert_eq!(sides(&summary.outgoing), ["lib 1", "other 1"]);
     let packages: Vec<(&str, usize)> =
-        told.packages.iter().map(|one| (one.package.name.as_str(), one.files)).collect();
+        summary.packages.iter().map(|one| (one.package.name.as_str(), one.files)).collect();
     assert_eq!(packages, [("p", 2), ("q", 1)]);
-    assert_eq!(told.cycles[0].path, ["src/a/one", "src/b/two", "src/a/one"]);
-    assert_eq!(told.part_cycles[0].path, ["src/a", "src/b", "src/a"]);
-    assert_eq!(told.most_needed[0].file, "src/a/one");
+    assert_eq!(summary.cycles[0].path, ["src/a/one", "src/b/two", "src/a/one"]);
+    assert_eq!(summary.part_cycles[0].path, ["src/a", "src/b", "src/a"]);
+    assert_eq!(summary.most_needed[0].file, "src/a/one");
     let inner = of_folder(&graph(text).0, "src/a");
     assert_eq!(sides(&inner.incoming), ["app 2", "src/b 1"]);
     assert!(inner.cycles.is_empty(), "the circle leaves this folder");
     let spanning = "p/a: p/b q/x\np/b: p/c\np/c: p/a\nq/x: p/a";
-    let told = of_folder(&graph(spanning).0, "p");
+    let summary = of_folder(&graph(spanning).0, "p");
     assert_eq!(
-        told.cycles[0].path,
+        summary.cycles[0].path,
         ["p/a", "p/b", "p/c", "p/a"],
         "a shorter one leaves the folder"
     );
-    assert_eq!(told.cycles[0].size, 3);
+    assert_eq!(summary.cycles[0].size, 3);
     let whole = of_folder(&graph(text).0, "");
     assert_eq!((whole.files, whole.incoming.len()), (8, 0));
 }

@@ -392,13 +392,13 @@ fn deep_and_wide_files_end() {
 fn an_import_omits_fields_that_do_not_apply() {
     let files = files(&[("a.ts", "")]);
     let text = "import type { A } from './a';\nimport y from '@scope/x';\n";
-    let told = serde_json::to_value(imports_of("c.ts", text, &files)).unwrap();
+    let value = serde_json::to_value(imports_of("c.ts", text, &files)).unwrap();
     let want = serde_json::json!([
         {"module": "./a", "names": ["A"], "line": 1, "local": true, "file": "a.ts", "typeOnly": true},
         {"module": "@scope/x", "line": 2, "local": false,
          "package": {"name": "@scope/x", "version": "1.2.3", "standard": false}},
     ]);
-    assert_eq!(told, want);
+    assert_eq!(value, want);
     let schema = serde_json::to_string(&schemars::schema_for!(FolderDependencies)).unwrap();
     assert!(schema.contains("partCycles") && schema.contains("mostNeeded"));
 }
