@@ -1,4 +1,4 @@
-//! What continuous integration runs, as a person would type it. Lines that set a machine up are left out.
+//! Commands in continuous integration, as a person would type them. Machine setup is left out.
 
 use super::{
     commands::{Candidate, Origin},
@@ -15,13 +15,13 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// Files that are read; the rest repeats them.
+/// Maximum number of files to read; the rest repeats them.
 const FILES: usize = 30;
 
-/// Names of files that run on every change, which say most.
+/// Names of workflows that run on every change, which are most useful.
 const TELLING: [&str; 6] = ["ci", "test", "tests", "build", "main", "check"];
 
-/// Keys of commands that every service but GitHub has; GitHub has `run` alone.
+/// Command keys of all services except GitHub, which only has `run`.
 const KEYS: [&str; 15] = [
     "script",
     "before_script",
@@ -40,7 +40,7 @@ const KEYS: [&str; 15] = [
     "before_test",
 ];
 
-/// Commands that continuous integration runs, and what is wrong with its files.
+/// Returns the commands in continuous integration, and problems with its files.
 pub(super) fn commands(sources: &Sources<'_>) -> (Vec<Candidate>, Vec<Problem>) {
     let mut paths: Vec<&str> = sources.presence.ci.iter().map(String::as_str).collect();
     paths.sort_by_key(|path| {
@@ -79,12 +79,12 @@ fn is_read(path: &str) -> bool {
     matches!(ending, "yml" | "yaml") || name == "Jenkinsfile"
 }
 
-/// One file on its way.
+/// A file being read.
 struct Reader<'r> {
     sources: &'r Sources<'r>,
     path: &'r str,
     lines: Vec<&'r str>,
-    /// The line up to which commands were found.
+    /// Line up to which commands were found.
     at: usize,
     github: bool,
     found: Vec<Candidate>,
@@ -96,7 +96,7 @@ impl<'r> Reader<'r> {
         Self { sources, path, lines: text.lines().collect(), at: 0, github, found: Vec::new() }
     }
 
-    /// Goes through the tree in the order of the file; a folder that is not known hides what is run in it.
+    /// Walks the tree in file order; commands in an unknown folder are skipped.
     fn walk(&mut self, value: &Value, folder: Option<&str>) {
         match value {
             Value::Object(table) => {
@@ -152,7 +152,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// The line of the file that a line of a script stands on, from 1. Scripts come in the order of the file.
+    /// Returns the file line of a script line, from 1. Scripts come in file order.
     fn locate(&mut self, line: &str) -> Option<u32> {
         let rest = self.lines.get(self.at..)?;
         let ends = |candidate: &&str| {
@@ -175,9 +175,9 @@ impl<'r> Reader<'r> {
 
     fn take(&mut self, typed: &Typed, line: Option<u32>) {
         let Some(judgement) = purpose::of_command(&typed.words()) else { return };
-        // What a pipeline starts, it starts to try it out.
+        // A pipeline starts programs only to test them.
         let is_listed = !matches!(judgement.purpose, CommandPurpose::Run | CommandPurpose::Other);
-        // What is fetched for a tool of the pipeline is not what the project needs.
+        // Packages for pipeline tools are not project dependencies.
         let is_needed = match (judgement.purpose, judgement.need) {
             (CommandPurpose::Install, Need::Ecosystem(ecosystem)) => {
                 self.sources.ecosystem(ecosystem).next().is_some()
@@ -185,7 +185,7 @@ impl<'r> Reader<'r> {
             (CommandPurpose::Install, Need::File(_)) => false,
             _ => true,
         };
-        // A path upwards depends on a folder that only the pipeline has.
+        // A path upward depends on a folder that only the pipeline has.
         let is_placed = !typed.text.contains("../");
         if is_listed && is_needed && is_placed && typed.is_complete() {
             self.found.push(Candidate {
@@ -200,7 +200,7 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// The folder that a job or a step is run in, where it says so.
+/// Returns the working folder of a job or step, if set.
 fn own_folder(table: &Map<String, Value>) -> Option<&str> {
     let keys = ["working-directory", "working_directory", "workingDirectory"];
     let own = keys.iter().find_map(|key| table.get(*key)).and_then(Value::as_str);
@@ -208,13 +208,13 @@ fn own_folder(table: &Map<String, Value>) -> Option<&str> {
     own.or_else(|| default.and_then(Value::as_str)).filter(|path| !path.starts_with(['~', '/']))
 }
 
-/// Whether a step is one for a common shell.
+/// Whether a step uses a common shell.
 fn is_plain_shell(step: &Map<String, Value>) -> bool {
     let shell = step.get("shell").and_then(Value::as_str).unwrap_or("bash");
     shell.starts_with("bash") || shell.starts_with("sh") || shell.starts_with("pwsh")
 }
 
-/// What a Jenkinsfile hands to a shell, with the line it begins on, from 0.
+/// Returns the shell scripts in a Jenkinsfile, with their first line, from 0.
 fn jenkins(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut seen = 0;
     let mut line = 0;

@@ -1,7 +1,7 @@
-//! How to work with a project: what task files, documents, manifests and continuous integration say, ranked and told
-//! apart.
+//! Commands for working with a project, from task files, documents, manifests and continuous integration, ranked and
+//! deduplicated.
 //!
-//! Must not know how any of those are read.
+//! Must not know how those are read.
 
 use super::{
     purpose::{self, Judgement, Named, Need},
@@ -16,48 +16,48 @@ use crate::repo::{
 };
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Commands in all.
+/// Maximum number of commands.
 const ALL: usize = 60;
-/// Commands of one purpose from one kind of place.
+/// Maximum number of commands per purpose and origin.
 const PER_ORIGIN: usize = 5;
-/// Commands of one purpose from a place that mostly repeats the others.
+/// Maximum number of commands per purpose from an origin that mostly repeats others.
 const REPEATED: usize = 3;
 
-/// Commands of a target that are not what it is for.
+/// Commands that do not determine a target's purpose.
 const ASIDES: [&str; 12] =
     ["echo", "printf", "cd", "rm", "mkdir", "cp", "mv", "touch", "export", "set", "true", "test"];
 
-/// Where a command was found, the one that can say most about it first.
+/// Origin of a command, most reliable first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Origin {
-    /// A target of the project's own.
+    /// A target of the project.
     Task,
-    /// A target of the project's own for something special: `test-slow`.
+    /// A special target of the project: `test-slow`.
     Variant,
     /// A document for people.
     Document,
-    /// What the manifest's tools always offer.
+    /// A default command of the manifest's tools.
     Manifest,
-    /// A line of continuous integration.
+    /// A continuous integration command.
     Integration,
-    /// What fetches the published package.
+    /// A command that installs the published package.
     Package,
 }
 
-/// A command that may be worth telling.
+/// A command that may be reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) purpose: CommandPurpose,
     pub(super) command: String,
-    /// Empty at the top.
+    /// Working folder; empty at the root.
     pub(super) folder: String,
     pub(super) path: String,
-    /// From 1.
+    /// Line number from 1.
     pub(super) line: Option<u32>,
     pub(super) origin: Origin,
 }
 
-/// The best commands of each purpose, the most trustworthy first.
+/// Returns the best commands of each purpose, most reliable first.
 pub(super) fn rank(sources: &Sources<'_>, candidates: Vec<Candidate>) -> Vec<ProjectCommand> {
     let mut kept = merge(candidates.into_iter().filter_map(placed).collect());
     kept.sort_by_cached_key(|kept| {
@@ -71,7 +71,7 @@ pub(super) fn rank(sources: &Sources<'_>, candidates: Vec<Candidate>) -> Vec<Pro
     let mut installed: HashSet<String> = HashSet::new();
     let few = |kept: &Kept| {
         let Candidate { purpose, origin, folder, .. } = &kept.candidate;
-        // A pipeline's ways to install differ by what each job needs.
+        // Install commands in pipelines differ by job.
         let is_first = *purpose != CommandPurpose::Install || installed.insert(folder.clone());
         let count = seen.entry((*purpose, *origin)).or_default();
         *count += 1;
@@ -93,8 +93,7 @@ pub(super) fn rank(sources: &Sources<'_>, candidates: Vec<Candidate>) -> Vec<Pro
     kept.into_iter().filter(few).take(ALL).map(to_command).collect()
 }
 
-/// A candidate as far as it is about the project: not about its tests' own projects, and in a folder of documents
-/// whatever is built or started is documents.
+/// Filters out candidates in test projects, and marks builds and runs in documentation folders as documentation.
 fn placed(mut candidate: Candidate) -> Option<Candidate> {
     let inside = format!("{}/", candidate.folder);
     if is_aside(&inside) {
@@ -108,7 +107,7 @@ fn placed(mut candidate: Candidate) -> Option<Candidate> {
     (!is_apart).then_some(candidate)
 }
 
-/// The ecosystem that a command belongs to: by the file that offers it, or by its words.
+/// Returns the ecosystem of a command, from its source file or its words.
 fn ecosystem(candidate: &Candidate) -> Option<&'static str> {
     match name_of(&candidate.path) {
         "tox.ini" | "noxfile.py" | "tasks.py" => Some("Python"),
@@ -117,21 +116,21 @@ fn ecosystem(candidate: &Candidate) -> Option<&'static str> {
     }
 }
 
-/// A candidate, and whether another place speaks of it as well.
+/// A candidate, and whether another source confirms it.
 struct Kept {
     candidate: Candidate,
     confirmed: bool,
 }
 
 impl Kept {
-    /// How far from certain it is that a person should type this.
+    /// Returns how doubtful a command is.
     fn doubt(&self) -> u8 {
         match self.candidate.origin {
             Origin::Task => 0,
-            // To install a part is not to install what is needed.
+            // Installing one part does not install the dependencies.
             Origin::Variant if self.candidate.purpose == CommandPurpose::Install => 4,
             Origin::Variant if self.confirmed => 1,
-            // A container is built beside the program, not instead of it.
+            // A container is built in addition to the program.
             _ if self.candidate.command.starts_with("docker ") => 5,
             Origin::Document => 2,
             Origin::Manifest if self.confirmed => 2,
@@ -142,7 +141,7 @@ impl Kept {
         }
     }
 
-    /// Shorter ones are more general; the project's own tasks keep their order.
+    /// Shorter commands are more general; the project's tasks keep their order.
     fn length(&self) -> usize {
         match self.candidate.origin {
             Origin::Task | Origin::Variant | Origin::Package => 0,
@@ -151,7 +150,7 @@ impl Kept {
     }
 }
 
-/// Each command once, with its best source.
+/// Deduplicates commands, keeping the best source.
 fn merge(mut candidates: Vec<Candidate>) -> Vec<Kept> {
     candidates.sort_by_key(|candidate| candidate.origin);
     let mut at: HashMap<(String, String), usize> = HashMap::new();
@@ -189,7 +188,7 @@ fn confirm_shorter(kept: &mut [Kept], index: usize, at: &HashMap<(String, String
     }
 }
 
-/// The same text for commands that are the same: `npm t` and `npm run test`.
+/// Returns the same key for equivalent commands: `npm t` and `npm run test`.
 fn key(command: &str) -> String {
     let mut words: Vec<&str> = command.split_whitespace().collect();
     if let [manager @ ("npm" | "pnpm" | "yarn" | "bun"), rest @ ..] = words.as_slice() {
@@ -207,7 +206,7 @@ fn key(command: &str) -> String {
     words.join(" ").trim_start_matches("./").to_owned()
 }
 
-/// What task files offer, judged by its names and by what it runs.
+/// Returns candidates from task files, judged by name and contents.
 pub(super) fn from_offers(sources: &Sources<'_>, offers: &[Offer]) -> Vec<Candidate> {
     let judged: Vec<(&Offer, Named)> =
         offers.iter().map(|offer| (offer, judge(sources, offer))).collect();
@@ -215,7 +214,7 @@ pub(super) fn from_offers(sources: &Sources<'_>, offers: &[Offer]) -> Vec<Candid
     let outer: HashSet<CommandPurpose> = outer.map(|(_, named)| named.purpose).collect();
     let members = sources.manifests.iter().filter(|opened| opened.is_member);
     let members: HashSet<&str> = members.map(|opened| opened.manifest.path.as_str()).collect();
-    // What the root of a workspace offers covers its members.
+    // Targets of the workspace root cover its members.
     let is_covered = |offer: &Offer, named: Named| {
         members.contains(offer.path.as_str()) && outer.contains(&named.purpose)
     };
@@ -234,9 +233,9 @@ pub(super) fn from_offers(sources: &Sources<'_>, offers: &[Offer]) -> Vec<Candid
     candidates.collect()
 }
 
-/// What a target is for: its name tells, and where that is not enough, what it runs.
+/// Returns the purpose of a target by name, or by what it runs.
 fn judge(sources: &Sources<'_>, offer: &Offer) -> Named {
-    // Environments of tests and aliases of Cargo are not how a project is started.
+    // Test environments and Cargo aliases do not start a project.
     let starts = !["tox ", "nox ", "cargo "].iter().any(|tool| offer.command.starts_with(tool));
     let by_name = purpose::of_name(&offer.name)
         .filter(|named| starts || named.purpose != CommandPurpose::Run);
@@ -248,14 +247,14 @@ fn judge(sources: &Sources<'_>, offer: &Offer) -> Named {
     let judged = commands.iter().filter(counts).map(|typed| purpose::of_command(&typed.words()));
     let judged: Option<BTreeSet<CommandPurpose>> =
         judged.map(|judgement| judgement.map(|it| it.purpose)).collect();
-    // One command that tells nothing may be what the target is for.
+    // One unknown command may be the target's purpose.
     let mut purposes = judged.unwrap_or_default().into_iter();
     let by_body = match (purposes.next(), purposes.next()) {
-        // Whatever is merely started may do anything.
+        // A command that only starts something may do anything.
         (Some(CommandPurpose::Run), None) => None,
         (Some(purpose), None) => Some(purpose),
         (Some(first), Some(second)) if is_check(&offer.name) => {
-            // A check of everything runs the tests as well.
+            // A complete check includes the tests.
             let mut all = [first, second].into_iter().chain(purposes);
             let tests = all.any(|purpose| purpose == CommandPurpose::Test);
             Some(if tests { CommandPurpose::Test } else { CommandPurpose::Lint })
@@ -272,7 +271,7 @@ fn judge(sources: &Sources<'_>, offer: &Offer) -> Named {
     Named { purpose, exact: false, weak: true }
 }
 
-/// Whether a name is that of a check of everything.
+/// Whether a name means a complete check.
 fn is_check(name: &str) -> bool {
     matches!(
         name,
@@ -280,20 +279,20 @@ fn is_check(name: &str) -> bool {
     )
 }
 
-/// What can be typed here: the targets of task files, and the files and manifests that commands need.
+/// Available targets, and the files and manifests that commands need.
 pub(super) struct Workshop<'s> {
     sources: &'s Sources<'s>,
     offered: HashSet<(String, String)>,
 }
 
 impl<'s> Workshop<'s> {
-    /// Of a project and what its task files offer.
+    /// Creates it from a project and its task files.
     pub(super) fn new(sources: &'s Sources<'s>, offers: &[Offer]) -> Self {
         let offered = offers.iter().map(|it| (key(&it.command), it.folder().to_owned())).collect();
         Self { sources, offered }
     }
 
-    /// Judges a command that a document names: one that can't be typed in this project is an example for others.
+    /// Judges a documented command: one that cannot be run in this project is an example for others.
     pub(super) fn judge_told(&self, typed: &Typed) -> Option<(CommandPurpose, Origin)> {
         if !typed.is_complete() {
             return None;
@@ -303,7 +302,7 @@ impl<'s> Workshop<'s> {
             let is_own = names.iter().any(|name| self.is_own_package(name));
             return is_own.then_some((CommandPurpose::Install, Origin::Package));
         }
-        // What the project itself offers is shown for its users.
+        // The project's own packages are shown for its users.
         let is_product = purpose::tool(&words).is_some_and(|tool| self.sources.is_called(tool));
         let Judgement { purpose, need } = purpose::of_command(&words)?;
         if is_product || purpose == CommandPurpose::Other {
@@ -340,7 +339,7 @@ impl<'s> Workshop<'s> {
         }
     }
 
-    /// `tox run -e style` is `tox -e style`, and `bundle exec rake` stands before its task.
+    /// `tox run -e style` is `tox -e style`, and `bundle exec rake` precedes its task.
     fn by_flag(&self, tool: &str, name: &str, folder: &str) -> bool {
         matches!(tool, "tox" | "nox") && self.names_target(name, folder)
     }
@@ -350,7 +349,7 @@ impl<'s> Workshop<'s> {
         self.offered.iter().any(|(command, at)| at == folder && ends(command))
     }
 
-    /// Whether a folder has the file that a tool works by.
+    /// Whether a folder has the file that a tool needs.
     fn has_tool(&self, tool: &str, folder: &str) -> bool {
         let files: &[&str] = match tool {
             "make" | "gmake" => &["Makefile", "makefile", "GNUmakefile"],

@@ -1,13 +1,13 @@
-//! Names of environment variables that a project's example files set. Never their values.
+//! Names of environment variables in a project's example files. Never their values.
 
 use super::sources::{Role, Sources, read};
 use crate::{files::Problem, repo::tree::name_of};
 use serde_json::Value;
 
-/// Names in all.
+/// Maximum number of names.
 const ALL: usize = 50;
 
-/// Names by Compose files, examples of environments and app.json, in their order, and what is wrong with those files.
+/// Finds names in Compose files, example environments and app.json, in order, and problems with those files.
 pub(super) fn find(sources: &Sources<'_>) -> (Vec<String>, Vec<Problem>) {
     let mut names = Vec::new();
     let mut problems = Vec::new();
@@ -43,7 +43,7 @@ fn is_name(name: &str) -> bool {
         && name.chars().any(|letter| letter.is_ascii_uppercase())
 }
 
-/// `NAME=value`, also where it is set off as a comment.
+/// Parses `NAME=value`, also in a comment.
 fn in_example(text: &str) -> Vec<String> {
     let names = text.lines().filter_map(|line| {
         let line = line.trim_start_matches(['#', ' ']).trim_start_matches("export ");
@@ -63,14 +63,14 @@ fn keys(table: Option<&Value>) -> Vec<String> {
     }
 }
 
-/// What a Compose file sets for the services that are built here; a database's settings are its own.
+/// Finds variables that a Compose file sets for services built here; database settings are their own.
 fn in_compose(value: &Value) -> Vec<String> {
     let services = value.get("services").and_then(Value::as_object).into_iter().flatten();
     let built = services.filter(|(_, service)| service.get("build").is_some());
     built.flat_map(|(_, service)| keys(service.get("environment"))).collect()
 }
 
-/// What a Compose file takes from whoever starts it: `${NAME}`.
+/// Finds variables that a Compose file takes from the caller: `${NAME}`.
 fn asked(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let parts = lines.flat_map(|line| line.split("${").skip(1));

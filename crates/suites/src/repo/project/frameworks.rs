@@ -1,35 +1,35 @@
-//! Frameworks that a project is built on, by its dependencies and files: a table.
+//! Frameworks of a project, by dependencies and files: a table.
 
 use super::sources::{Sources, is_documents};
 use crate::repo::report::Purpose;
 use std::collections::{BTreeSet, HashMap};
 
-/// Frameworks that are told.
+/// Maximum number of frameworks.
 const ALL: usize = 10;
 
-/// What a framework is for.
+/// Purpose of a framework.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Use {
-    /// Pages in a browser, served or run there.
+    /// Web pages, served or run in a browser.
     Web,
-    /// Answers over a network.
+    /// Network services.
     Server,
-    /// Parts of pages, which a site and a library may both be made of.
+    /// UI components, for sites or libraries.
     Components,
-    /// Windows.
+    /// Desktop applications.
     Desktop,
-    /// Phones.
+    /// Mobile applications.
     Mobile,
-    /// Arguments of a command line.
+    /// Command-line parsing.
     CommandLine,
-    /// Anything that programs of many kinds are built on.
+    /// General frameworks for many kinds of programs.
     Foundation,
 }
 
-/// A framework: its ecosystem, the package that brings it, its name, what it is for.
+/// A framework: ecosystem, package, name, purpose.
 type Row = (&'static str, &'static str, &'static str, Use);
 
-/// Those that say most about a project come first.
+/// Most characteristic frameworks first.
 const TABLE: &[Row] = &[
     ("Python", "django", "Django", Use::Web),
     ("Python", "flask", "Flask", Use::Server),
@@ -157,20 +157,20 @@ const TABLE: &[Row] = &[
     ("CMake", "wxWidgets", "wxWidgets", Use::Desktop),
 ];
 
-/// Packages of Node that are built in, and so asked for in development although the program is made of them.
+/// npm packages bundled into the program, so they are development dependencies.
 const BUILT_IN: [&str; 9] =
     ["electron", "svelte", "@sveltejs/kit", "astro", "next", "nuxt", "react", "vue", "solid-js"];
 
-/// A framework that a project is built on.
+/// A framework used by a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Framework {
     pub(super) name: &'static str,
     pub(super) purpose: Use,
-    /// The manifest or the file that tells.
+    /// Source manifest or file.
     pub(super) path: String,
 }
 
-/// Frameworks by the manifests and files, those that most packages use first.
+/// Finds frameworks in manifests and files, most used first.
 pub(super) fn find(sources: &Sources<'_>) -> Vec<Framework> {
     let mut counts: HashMap<&str, (usize, usize, Framework)> = HashMap::new();
     let own: Vec<&str> =
@@ -192,7 +192,7 @@ pub(super) fn find(sources: &Sources<'_>) -> Vec<Framework> {
         let found = manifest.dependencies.iter().filter_map(|dependency| {
             let is_for_later =
                 matches!(dependency.purpose, Purpose::Development | Purpose::Optional);
-            // A group of packages comes after the narrower ones in it.
+            // A package group comes after the more specific ones in it.
             let (at, row) =
                 rows.iter().find(|(_, row)| is_package(family, row.1, &dependency.name))?;
             let is_built_in = BUILT_IN.contains(&row.1) && is_private(opened);
@@ -211,7 +211,7 @@ pub(super) fn find(sources: &Sources<'_>) -> Vec<Framework> {
     found.into_iter().map(|(_, _, framework)| framework).collect()
 }
 
-/// The names that are told.
+/// Returns the framework names to report.
 pub(super) fn names(found: &[Framework]) -> Vec<String> {
     found.iter().take(ALL).map(|framework| framework.name.to_owned()).collect()
 }
@@ -220,7 +220,7 @@ fn is_private(opened: &super::sources::Opened<'_>) -> bool {
     opened.value.get("private") == Some(&serde_json::Value::Bool(true))
 }
 
-/// The ecosystem under which the table keeps the packages of another.
+/// Returns the ecosystem whose rows apply to another one.
 fn family(ecosystem: &str) -> &str {
     match ecosystem {
         "Gradle" => "Maven",
@@ -229,7 +229,7 @@ fn family(ecosystem: &str) -> &str {
     }
 }
 
-/// Whether a dependency is the package of a row: some ecosystems name a group, a version or parts with it.
+/// Whether a dependency matches a row: some ecosystems include a group, version or parts.
 fn is_package(ecosystem: &str, package: &str, name: &str) -> bool {
     match ecosystem {
         "Maven" | ".NET" | "Go" => name
@@ -241,7 +241,7 @@ fn is_package(ecosystem: &str, package: &str, name: &str) -> bool {
     }
 }
 
-/// Frameworks that a file gives away, as rows of the table.
+/// Returns frameworks detected from files, as table rows.
 fn by_files(sources: &Sources<'_>) -> Vec<(usize, String)> {
     let files: [(&[&str], &str); 8] = [
         (&["config/application.rb"], "Rails"),
@@ -258,7 +258,7 @@ fn by_files(sources: &Sources<'_>) -> Vec<(usize, String)> {
     for (names, framework) in files {
         found.extend(sources.first_of("", names).zip(row(framework)).map(|(path, at)| (at, path)));
     }
-    // The parent of a pom.xml and a project's SDK bring what no dependency names.
+    // The parent of a pom.xml and a project's SDK add frameworks that no dependency names.
     let texts: [(&str, &str, &str); 6] = [
         ("Maven", "spring-boot-starter-parent", "Spring Boot"),
         ("Gradle", "org.springframework.boot", "Spring Boot"),

@@ -1,4 +1,4 @@
-//! What kind of project it is, and what tells so. Says nothing rather than guess.
+//! Classifies the kind of project, with a reason. Does not guess.
 
 use super::{
     frameworks::{Framework, Use},
@@ -12,10 +12,10 @@ use crate::repo::{
 use serde_json::Value;
 use tokei::LanguageType;
 
-/// A kind, and the words that say why.
+/// A kind, with its reason.
 type Verdict = Option<(ProjectKind, String)>;
 
-/// Words of a description that say what a project with both a program and a library is, the earliest one counts.
+/// Description words that classify a project with both a program and a library; the earliest one counts.
 const WORDS: [(&str, ProjectKind); 18] = [
     ("command-line", ProjectKind::CommandLine),
     ("command line", ProjectKind::CommandLine),
@@ -37,7 +37,7 @@ const WORDS: [(&str, ProjectKind); 18] = [
     ("client for", ProjectKind::Library),
 ];
 
-/// Beginnings of names of packages that extend another program.
+/// Prefixes of plugin package names.
 const PLUGINS: [(&str, &str); 9] = [
     ("eslint-plugin-", "ESLint"),
     ("babel-plugin-", "Babel"),
@@ -50,7 +50,7 @@ const PLUGINS: [(&str, &str); 9] = [
     ("obsidian-", "Obsidian"),
 ];
 
-/// What kind of project it is, and what tells so.
+/// Classifies the project and gives the reason.
 pub(super) fn judge(
     sources: &Sources<'_>,
     frameworks: &[Framework],
@@ -270,13 +270,13 @@ impl<'e> Evidence<'e> {
         web(format!("{} depends on {}", framework.path, framework.name)).filter(|_| is_site)
     }
 
-    /// Phoenix puts what answers a browser into `lib/name_web`.
+    /// Whether there is a Phoenix web folder: `lib/name_web`.
     fn has_web_folder(&self) -> bool {
         let mut folders = self.sources.tree.folders();
         folders.any(|folder| folder_of(folder) == "lib" && folder.ends_with("_web"))
     }
 
-    /// Whether the page that a library of components fills lies beside the manifest.
+    /// Whether the HTML page of a component library is next to the manifest.
     fn has_page(&self, framework: &Framework) -> bool {
         let folder = folder_of(&framework.path);
         let pages = ["index.html", "public/index.html", "src/index.html", "angular.json"];
@@ -349,7 +349,7 @@ impl<'e> Evidence<'e> {
     }
 
     fn program(&self, first: &EntryPoint) -> (ProjectKind, String) {
-        // The program that the project speaks of, or the one that it is named after, is the one that counts.
+        // The program in the description, or the one named after the project, counts.
         let programs = || self.entry_points.iter().filter(|entry| entry.kind == EntryKind::Binary);
         let summary = self.summary.unwrap_or_default().to_lowercase();
         let words: Vec<&str> =
@@ -377,7 +377,7 @@ impl<'e> Evidence<'e> {
         )
     }
 
-    /// What the description calls the project.
+    /// Classifies the project by its description.
     fn described(&self) -> Option<(ProjectKind, &'static str)> {
         let summary = format!(" {} ", self.summary?.to_lowercase());
         let at = |word: &str| {
@@ -393,7 +393,7 @@ impl<'e> Evidence<'e> {
         found.min_by_key(|(at, ..)| *at).map(|(_, kind, word)| (kind, word))
     }
 
-    /// Whether a manifest puts the package among the programs for a console.
+    /// Whether a manifest classifies the package as a console program.
     fn is_for_console(&self) -> bool {
         self.manifests().any(|opened| {
             let listed = ["/package/categories", "/project/classifiers", "/keywords"];
@@ -425,7 +425,7 @@ impl<'e> Evidence<'e> {
         Some((ProjectKind::Infrastructure, because))
     }
 
-    /// Nothing but documents, or nothing but data: no program that counts.
+    /// Classifies a project of only documents or only data, without a relevant program.
     fn contents(&self) -> Verdict {
         if self.manifests().next().is_some() {
             return None;
@@ -435,7 +435,7 @@ impl<'e> Evidence<'e> {
             all += 1;
             let name = file.name();
             match file.language.map(nature) {
-                // Recipes that make a document out of others are no program.
+                // Document build recipes are not a program.
                 Some(Nature::Program) if matches!(name, "Makefile" | "makefile" | "Dockerfile") => {
                 }
                 Some(Nature::Program) => programs += 1,
@@ -461,7 +461,7 @@ impl<'e> Evidence<'e> {
         None
     }
 
-    /// A container without anything else that tells still serves or does something.
+    /// Classifies a container without other signals as a service.
     fn dockerised(&self) -> Verdict {
         let script = self.entry(EntryKind::Script)?;
         let is_server =

@@ -1,6 +1,6 @@
-//! What kind of project it is, and how to build, test and run it.
+//! Classifies a project, and finds how to build, test and run it.
 //!
-//! Owns every conclusion about that; reads through [`Sources`], which looks at each name once.
+//! Owns all these conclusions; reads through [`Sources`], which checks each name once.
 
 mod ci;
 mod commands;
@@ -25,7 +25,7 @@ use crate::files::Problem;
 use commands::Workshop;
 use sources::Sources;
 
-/// Looks at manifests, task runners, continuous integration and the README.
+/// Analyzes manifests, task runners, continuous integration and the README.
 pub(super) fn describe(
     tree: &Tree,
     manifests: &[Manifest],

@@ -1,4 +1,4 @@
-//! Commands that the README and the contributor's guide tell people to type.
+//! Commands in the README and the contributing guide.
 
 use super::{
     commands::{Candidate, Workshop},
@@ -11,7 +11,7 @@ use crate::repo::{
 };
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-/// What blocks of commands are marked as; a block without a mark may be one.
+/// Language labels of command blocks; an unlabeled block may be one.
 const LANGUAGES: [&str; 13] = [
     "",
     "bash",
@@ -28,16 +28,16 @@ const LANGUAGES: [&str; 13] = [
     "zsh",
 ];
 
-/// A block of code.
+/// A code block.
 #[derive(Debug, PartialEq, Eq)]
 struct Block {
     language: String,
     text: String,
-    /// Of its first line, from 1.
+    /// First line number, from 1.
     line: u32,
 }
 
-/// What a document is written in.
+/// Markup format of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Markup {
     Markdown,
@@ -46,7 +46,7 @@ pub(super) enum Markup {
     Text,
 }
 
-/// What a document is written in, by its name.
+/// Returns the markup format by file name.
 pub(super) fn markup(path: &str) -> Markup {
     let ending = name_of(path).rsplit_once('.').map_or("", |(_, ending)| ending);
     match ending.to_ascii_lowercase().as_str() {
@@ -57,7 +57,7 @@ pub(super) fn markup(path: &str) -> Markup {
     }
 }
 
-/// Commands in the blocks of the documents for people.
+/// Finds commands in the code blocks of these documents.
 pub(super) fn commands(
     sources: &Sources<'_>,
     workshop: &Workshop<'_>,
@@ -69,7 +69,7 @@ pub(super) fn commands(
             candidates.extend(in_block(sources, workshop, path, &block));
         }
     }
-    // How a library's users start their own programs is not how the library is run.
+    // Users of a library start their own programs, which is not how to run the library.
     let is_kept = |candidate: &Candidate| {
         candidate.purpose != CommandPurpose::Run || kind != ProjectKind::Library
     };
@@ -96,7 +96,7 @@ fn in_block(
     typed.into_iter().filter_map(candidate).collect()
 }
 
-/// The typed lines of a block without their prompts; where there are prompts, the rest is output. Lines keep their
+/// Returns the typed lines of a block without prompts; if there are prompts, the rest is output. Lines keep their
 /// numbers.
 fn prompted(text: &str) -> String {
     let prompt = |line: &str| -> Option<String> {
@@ -158,13 +158,13 @@ fn markdown_blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// The language of `sh,ignore` and `{.sh .numbered}`.
+/// Returns the language of `sh,ignore` and `{.sh .numbered}`.
 fn first_word(info: &str) -> &str {
     let info = info.trim_start_matches(['{', '.', ' ']);
     info.split([' ', ',', '}', '{']).next().unwrap_or_default()
 }
 
-/// Blocks between lines of dashes or dots, as `AsciiDoc` has them.
+/// Finds blocks between lines of dashes or dots, as in `AsciiDoc`.
 fn fenced_blocks(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut language = String::new();
@@ -193,7 +193,7 @@ fn fenced_blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// Blocks that are set off by their margin, as reStructuredText and plain text have them.
+/// Finds indented blocks, as in reStructuredText and plain text.
 fn indented_blocks(text: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut language: Option<String> = None;
@@ -211,7 +211,7 @@ fn indented_blocks(text: &str) -> Vec<Block> {
             language = announced(line);
             continue;
         }
-        // Options of a directive stand between it and its block.
+        // Directive options come between it and its block.
         if !open && line.trim_start().starts_with(':') {
             continue;
         }
@@ -227,7 +227,7 @@ fn indented_blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// The language of the block that a line announces.
+/// Returns the language of the block that a line introduces.
 fn announced(line: &str) -> Option<String> {
     let directives = [".. code-block::", ".. code::", ".. sourcecode::", ".. prompt::"];
     let named = directives.iter().find_map(|directive| line.strip_prefix(directive));

@@ -1,31 +1,31 @@
-//! Scripts for a shell, taken apart into the commands that a person would type.
+//! Splits shell scripts into the commands that a person would type.
 //!
-//! Must not know where the script was found, nor what a command is for.
+//! Must not know the source of the script or the purpose of a command.
 
 use super::sources::Sources;
 use crate::repo::tree::join;
 
-/// Longer ones are not typed by a person.
+/// Maximum command length; people do not type longer ones.
 const LENGTH: usize = 160;
 
 /// One command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Typed {
-    /// As it is typed, on one line.
+    /// As typed, on one line.
     pub(super) text: String,
-    /// The folder to type it in; empty at the top.
+    /// Working folder; empty at the root.
     pub(super) folder: String,
-    /// The line of the script it begins on, from 0.
+    /// First script line, from 0.
     pub(super) line: usize,
 }
 
 impl Typed {
-    /// Its words; those in quotes are one.
+    /// Returns its words; a quoted text is one word.
     pub(super) fn words(&self) -> Vec<&str> {
         words(&self.text)
     }
 
-    /// Whether it can be typed as it stands: nothing to fill in.
+    /// Whether it can be typed unchanged, without placeholders.
     pub(super) fn is_complete(&self) -> bool {
         let left_open = [
             "$",
@@ -50,7 +50,7 @@ impl Typed {
     }
 }
 
-/// The words of a command; those in quotes are one, quotes included.
+/// Splits a command into words; a quoted text is one word, including quotes.
 pub(super) fn words(text: &str) -> Vec<&str> {
     let mut quote = None;
     let split = move |letter: char| {
@@ -65,10 +65,10 @@ pub(super) fn words(text: &str) -> Vec<&str> {
     text.split(split).filter(|word| !word.is_empty()).collect()
 }
 
-/// Where a script stands: folders it came from, and how deep it is in `if`, `for` and their kin.
+/// State of a script: folder stack, and nesting depth in `if`, `for` and similar blocks.
 struct Reader<'a> {
     sources: &'a Sources<'a>,
-    /// `None` where it is not known, or not in the tree.
+    /// Current folder; `None` if unknown or not in the tree.
     folder: Option<String>,
     left: Vec<Option<String>>,
     nested: usize,
@@ -76,8 +76,8 @@ struct Reader<'a> {
     found: Vec<Typed>,
 }
 
-/// The commands of a script that starts in a folder. What runs on a condition, in a loop, or in a folder that is not
-/// in the tree is left out.
+/// Returns the commands of a script that starts in a folder. Commands in conditions, loops, or folders outside the tree
+/// are skipped.
 pub(super) fn commands(script: &str, folder: &str, sources: &Sources<'_>) -> Vec<Typed> {
     let mut reader = Reader {
         sources,
@@ -104,7 +104,7 @@ pub(super) fn commands(script: &str, folder: &str, sources: &Sources<'_>) -> Vec
     reader.found
 }
 
-/// The word that ends a text inside the script.
+/// Returns the word that ends a here-document.
 fn here_document(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("<<")?;
     let word = rest.trim_start_matches('-').split_whitespace().next()?;
@@ -178,7 +178,7 @@ impl Reader<'_> {
     }
 
     fn enter(&mut self, target: &str, cloned: bool) {
-        // What was cloned a moment ago is the project itself, or another one.
+        // A cloned repository is the project itself, or another one.
         if cloned {
             self.folder = self.sources.is_called(target).then(String::new);
             return;
@@ -195,7 +195,7 @@ impl Reader<'_> {
     }
 }
 
-/// The steps of a line: what stands between `&&` and `;`, without what follows `||`, `|` and a comment.
+/// Splits a line at `&&` and `;`, without anything after `||`, `|` and a comment.
 fn steps(line: &str) -> Vec<&str> {
     let mut steps = Vec::new();
     let (mut start, mut quote, mut dropping) = (0, None, false);
@@ -236,7 +236,7 @@ fn steps(line: &str) -> Vec<&str> {
     steps
 }
 
-/// A command without where its output goes.
+/// Strips output redirections from a command.
 fn redirected(command: &str) -> &str {
     let mut quote = None;
     let cut = command.char_indices().find(|(_, letter)| {
@@ -249,7 +249,7 @@ fn redirected(command: &str) -> &str {
         false
     });
     let Some((at, _)) = cut else { return command };
-    // `<name>` is something to fill in, not a file to read from.
+    // `<name>` is a placeholder, not an input file.
     let kept = command.get(..at).unwrap_or(command);
     if kept.contains('<') {
         return command;

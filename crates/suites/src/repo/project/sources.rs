@@ -1,6 +1,6 @@
-//! What the rest of this folder looks at: manifests, opened once, and files that tell by their names, found in one pass.
+//! Sources for the rest of this folder: manifests, opened once, and files recognized by name, found in one pass.
 //!
-//! Must not know what any of them mean.
+//! Must not know what any of them means.
 
 use crate::files::Problem;
 use crate::repo::{
@@ -11,14 +11,14 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tokei::LanguageType;
 
-/// More manifests than these are not opened: the outer ones tell.
+/// Maximum number of opened manifests: the outer ones suffice.
 const MANIFESTS: usize = 200;
-/// Larger manifests and task files are written by machines.
+/// Maximum size of manifests and task files: larger ones are generated.
 pub(super) const BYTES: u64 = 1 << 20;
-/// Files of one role that are kept.
+/// Maximum number of files per role.
 const PER_ROLE: usize = 100;
 
-/// Folders whose contents show or check the project, or belong to others: they don't tell how to work with it.
+/// Folders of examples, tests or third-party code: they do not show how to work with the project.
 const ASIDE: [&str; 43] = [
     "__fixtures__",
     "__mocks__",
@@ -65,9 +65,9 @@ const ASIDE: [&str; 43] = [
     "vendor",
 ];
 
-/// Whether a path lies in a folder of tests, examples, templates, foreign or hidden things.
+/// Whether a path is in a folder of tests, examples, templates, third-party or hidden files.
 pub(super) fn is_aside(path: &str) -> bool {
-    // Folders of Java are named after packages, which may be called anything.
+    // Java folders are named after packages, which may have any name.
     let outer = path.split_once("src/main/").map_or_else(|| folder_of(path), |(outer, _)| outer);
     outer.split('/').any(is_aside_folder)
 }
@@ -84,19 +84,19 @@ fn is_aside_folder(name: &str) -> bool {
     ASIDE.contains(&lower.as_str()) || edge(first) || edge(last)
 }
 
-/// Whether a path lies in a folder of documents: a site has tools of its own that say nothing about the project.
+/// Whether a path is in a documentation folder: site tools say nothing about the project.
 pub(super) fn is_documents(path: &str) -> bool {
     let documents =
         |part: &str| matches!(part, "doc" | "docs" | "documentation" | "site" | "website" | "www");
     folder_of(path).split('/').any(documents)
 }
 
-/// How many folders a path lies in.
+/// Returns the number of parent folders of a path.
 pub(super) fn depth(folder: &str) -> usize {
     if folder.is_empty() { 0 } else { folder.split('/').count() }
 }
 
-/// What a file is for, by its name.
+/// Role of a file, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Role {
     Makefile,
@@ -113,9 +113,9 @@ pub(super) enum Role {
     Version,
     /// Versions of many tools: `.tool-versions`, `mise.toml`.
     Versions,
-    /// A program of Rust by where it lies: `src/bin/a.rs`.
+    /// A Rust program by location: `src/bin/a.rs`.
     CargoProgram,
-    /// An example of Rust by where it lies: `examples/a.rs`.
+    /// A Rust example by location: `examples/a.rs`.
     CargoExample,
     MainGo,
     PythonModule,
@@ -128,7 +128,7 @@ pub(super) enum Role {
     Terraform,
 }
 
-/// The role of a file, where it has one.
+/// Returns the role of a file, if any.
 fn role(path: &str) -> Option<Role> {
     let (folder, name) = (folder_of(path), name_of(path));
     Some(match name {
@@ -190,7 +190,7 @@ fn role_by_pattern(folder: &str, name: &str) -> Option<Role> {
     name.strip_suffix(".tf").map(|_| Role::Terraform)
 }
 
-/// Cargo finds programs and examples by where they lie: a file, or a folder with `main.rs`.
+/// Returns the Cargo role of a file: programs and examples are files, or folders with `main.rs`.
 fn cargo_role(folder: &str, name: &str) -> Option<Role> {
     name.strip_suffix(".rs")?;
     let folder = if name == "main.rs" { folder_of(folder) } else { folder };
@@ -201,11 +201,11 @@ fn cargo_role(folder: &str, name: &str) -> Option<Role> {
     }
 }
 
-/// Whether a file of this role is left out where it lies aside.
+/// Whether a file with this role is ignored in test and example folders.
 fn is_left_out(path: &str, role: Role) -> bool {
     match role {
         Role::CargoConfiguration => false,
-        // The wrappers of build tools keep their settings in a hidden folder.
+        // Build tool wrappers keep their settings in a hidden folder.
         Role::Version => is_aside(path) && !path.starts_with(".mvn/"),
         Role::CargoExample => path.split_once("examples/").is_none_or(|(above, _)| is_aside(above)),
         _ => is_aside(path),
@@ -215,68 +215,68 @@ fn is_left_out(path: &str, role: Role) -> bool {
 /// A manifest with its contents.
 #[derive(Debug)]
 pub(super) struct Opened<'a> {
-    /// What another module read of it.
+    /// Manifest parsed by another module.
     pub(super) manifest: &'a Manifest,
     /// Its text.
     pub(super) text: String,
-    /// What it says, for JSON, TOML and YAML; null for the rest.
+    /// Parsed JSON, TOML or YAML; null for other formats.
     pub(super) value: Value,
-    /// Whether it belongs to a workspace that a manifest above it declares.
+    /// Whether it is a member of a workspace above it.
     pub(super) is_member: bool,
 }
 
 impl Opened<'_> {
-    /// The folder it lies in; empty at the top.
+    /// Returns its folder; empty at the root.
     pub(super) fn folder(&self) -> &str {
         folder_of(&self.manifest.path)
     }
 
-    /// Its file name.
+    /// Returns its file name.
     pub(super) fn file(&self) -> &str {
         name_of(&self.manifest.path)
     }
 
-    /// The ecosystem it belongs to.
+    /// Whether it belongs to an ecosystem.
     pub(super) fn is(&self, ecosystem: &str) -> bool {
         self.manifest.ecosystem == ecosystem
     }
 
-    /// Whether it asks for a package, for whatever purpose.
+    /// Whether it depends on a package, for any purpose.
     pub(super) fn asks_for(&self, name: &str) -> bool {
         self.manifest.dependencies.iter().any(|dependency| dependency.name == name)
     }
 
-    /// A text at a place inside it.
+    /// Returns a string at a path inside it.
     pub(super) fn text_at(&self, pointer: &str) -> Option<&str> {
         self.value.pointer(pointer)?.as_str()
     }
 
-    /// A path that it names, inside the analysed folder.
+    /// Resolves a path in it, relative to the analyzed folder.
     pub(super) fn path_to(&self, relative: &str) -> Option<String> {
         join(self.folder(), relative)
     }
 }
 
-/// Everything that conclusions are drawn from.
+/// All inputs of the project analysis.
 pub(super) struct Sources<'a> {
     pub(super) tree: &'a Tree,
     pub(super) presence: &'a Presence,
     pub(super) halt: Halt<'a>,
-    /// Outermost first, those of tests and examples left out.
+    /// Outermost first, without tests and examples.
     pub(super) manifests: Vec<Opened<'a>>,
-    /// The README and the contributor's guide: path and text.
+    /// The README and contributing guide: path and text.
     pub(super) documents: Vec<(&'a str, String)>,
-    /// Documents that can't be read.
+    /// Documents that cannot be read.
     pub(super) problems: Vec<Problem>,
     roles: BTreeMap<Role, Vec<&'a str>>,
     /// Bytes of source by ecosystem.
     bytes: HashMap<&'static str, u64>,
-    /// What the project is called, in lower case: by its folder and its manifests.
+    /// Lowercase project names, from its folder and manifests.
     names: HashSet<String>,
 }
 
 impl<'a> Sources<'a> {
-    /// Looks at every name once, and opens the manifests.
+    /// Checks every name once, and opens the manifests.
     pub(super) fn gather(
         tree: &'a Tree,
         manifests: &'a [Manifest],
@@ -317,37 +317,37 @@ impl<'a> Sources<'a> {
         Self { tree, presence, halt, manifests, documents, problems, roles, bytes, names }
     }
 
-    /// Files of a role, outermost first, then by path.
+    /// Returns files with a role, outermost first, then by path.
     pub(super) fn of(&self, role: Role) -> &[&'a str] {
         self.roles.get(&role).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether there is such a file in a folder.
+    /// Whether a file exists in a folder.
     pub(super) fn has(&self, folder: &str, name: &str) -> bool {
         join(folder, name).is_some_and(|path| self.tree.file(&path).is_some())
     }
 
-    /// The first of these files that a folder has.
+    /// Returns the first of these files that exists in a folder.
     pub(super) fn first_of(&self, folder: &str, names: &[&str]) -> Option<String> {
         let mut paths = names.iter().filter_map(|name| join(folder, name));
         paths.find(|path| self.tree.file(path).is_some())
     }
 
-    /// Manifests of one ecosystem.
+    /// Returns manifests of an ecosystem.
     pub(super) fn ecosystem(&self, ecosystem: &str) -> impl Iterator<Item = &Opened<'a>> {
         self.manifests.iter().filter(move |opened| opened.manifest.ecosystem == ecosystem)
     }
 
-    /// Whether little of the project is written in the languages of an ecosystem: tools for its pages, say.
+    /// Whether little of the project uses the ecosystem's languages: tools for its pages, for example.
     pub(super) fn is_minor(&self, ecosystem: &str) -> bool {
         let ecosystem = if ecosystem == "Gradle" { "Maven" } else { ecosystem };
         let all = self.bytes.values().sum::<u64>();
-        // Formats such as Conan's have no language of their own.
+        // Formats such as Conan's have no language.
         let is_counted = !matches!(ecosystem, "Conan" | "vcpkg" | "Deno" | "Haskell");
         is_counted && self.bytes.get(ecosystem).copied().unwrap_or(0) * 5 < all
     }
 
-    /// Whether the project, or a package of it, is called so.
+    /// Whether this is the name of the project or one of its packages.
     pub(super) fn is_called(&self, name: &str) -> bool {
         self.names.contains(&name.to_lowercase())
     }
@@ -361,7 +361,7 @@ impl<'a> Sources<'a> {
 fn open<'a>(tree: &Tree, manifests: &'a [Manifest], halt: Halt<'_>) -> Vec<Opened<'a>> {
     let mut chosen: Vec<&Manifest> =
         manifests.iter().filter(|manifest| !is_aside(&manifest.path)).collect();
-    // A collection of examples has nothing else.
+    // A collection of examples contains nothing else.
     if chosen.is_empty() {
         chosen = manifests.iter().collect();
     }
@@ -380,7 +380,7 @@ fn open<'a>(tree: &Tree, manifests: &'a [Manifest], halt: Halt<'_>) -> Vec<Opene
         if halt() {
             break;
         }
-        // Manifests that can't be read are listed by the module that reads their dependencies.
+        // The module that reads dependencies lists unreadable manifests.
         let Ok(text) = tree.text(&manifest.path) else { continue };
         let Ok(value) = parse(&manifest.path, &text) else { continue };
         let workspace = manifest.workspace.as_deref();
@@ -391,7 +391,7 @@ fn open<'a>(tree: &Tree, manifests: &'a [Manifest], halt: Halt<'_>) -> Vec<Opene
     opened
 }
 
-/// Whether a manifest lies in a folder below that of another one.
+/// Whether a manifest is below another one's folder.
 fn is_below(outer: &str, inner: &str) -> bool {
     let above = folder_of(outer);
     let rest = match above {
@@ -401,14 +401,14 @@ fn is_below(outer: &str, inner: &str) -> bool {
     rest.is_some_and(|rest| rest.contains('/'))
 }
 
-/// Whether the tools of a manifest keep projects for each platform beside it.
+/// Whether a manifest's tools create platform projects next to it.
 fn hosts_platforms(manifest: &Manifest) -> bool {
     let asks = |name: &str| manifest.dependencies.iter().any(|dependency| dependency.name == name);
     (manifest.ecosystem == "Dart" && asks("flutter"))
         || (manifest.ecosystem == "npm" && asks("react-native"))
 }
 
-/// Whether a path lies in the folder of a platform beside such a manifest.
+/// Whether a path is in a platform folder next to such a manifest.
 fn is_platform_part(hosts: &HashSet<&str>, path: &str) -> bool {
     let mut folder = folder_of(path);
     while !folder.is_empty() {
@@ -423,7 +423,7 @@ fn is_platform_part(hosts: &HashSet<&str>, path: &str) -> bool {
     false
 }
 
-/// The ecosystem that a language belongs to.
+/// Returns the ecosystem of a language.
 fn ecosystem_of(language: LanguageType) -> Option<&'static str> {
     use LanguageType as L;
     Some(match language {
@@ -443,7 +443,7 @@ fn ecosystem_of(language: LanguageType) -> Option<&'static str> {
     })
 }
 
-/// What a file says, by its ending; null for formats that are not trees of values.
+/// Parses a file by extension; null for other formats.
 pub(super) fn parse(path: &str, text: &str) -> Result<Value, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let name = name_of(path);
@@ -465,14 +465,14 @@ fn yaml(text: &str) -> Result<Value, String> {
     })
 }
 
-/// The text of a file and what it says, or what is wrong with it.
+/// Reads and parses a file, or returns the problem.
 pub(super) fn read(tree: &Tree, path: &str) -> Result<(String, Value), Problem> {
     let text = tree.text(path)?;
     let value = parse(path, &text).map_err(|reason| Problem { path: tree.shown(path), reason })?;
     Ok((text, value))
 }
 
-/// The line of a key, from 1: the first line that begins with it after the one that begins with its section.
+/// Returns the line of a key, from 1: the first line starting with it after the start of its section.
 pub(super) fn line_of(text: &str, section: &str, key: &str) -> Option<u32> {
     let mut inside = section.is_empty();
     for (number, line) in (1..).zip(text.lines()) {
@@ -485,7 +485,7 @@ pub(super) fn line_of(text: &str, section: &str, key: &str) -> Option<u32> {
     None
 }
 
-/// The first line, from 1, that begins with a text.
+/// Returns the first line, from 1, that starts with a text.
 pub(super) fn line_starting(text: &str, start: &str) -> Option<u32> {
     let at = text.lines().position(|line| line.trim_start().starts_with(start))?;
     u32::try_from(at + 1).ok()

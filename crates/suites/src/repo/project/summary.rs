@@ -1,4 +1,4 @@
-//! One sentence on what a project does, in its own words.
+//! One-sentence project description, from the project itself.
 
 use super::{
     readme::{Markup, markup},
@@ -6,12 +6,12 @@ use super::{
 };
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
-/// Letters of a sentence.
+/// Maximum number of letters in a sentence.
 const LENGTH: usize = 200;
-/// Shorter paragraphs are captions and slogans.
+/// Minimum paragraph length; shorter ones are captions and slogans.
 const PARAGRAPH: usize = 25;
 
-/// What generators write where a description should be.
+/// Placeholder descriptions written by generators.
 const PLACEHOLDERS: [&str; 9] = [
     "todo",
     "add your description here",
@@ -24,7 +24,7 @@ const PLACEHOLDERS: [&str; 9] = [
     "project description",
 ];
 
-/// Beginnings of paragraphs that speak of documents, not of the project.
+/// Prefixes of paragraphs about documents, not the project.
 const REMARKS: [&str; 16] = [
     "[!",
     "check out",
@@ -44,11 +44,11 @@ const REMARKS: [&str; 16] = [
     "warning",
 ];
 
-/// Beginnings of headings under which a project is introduced.
+/// Prefixes of introductory headings.
 const INTRODUCTIONS: [&str; 8] =
     ["about", "introduction", "intro", "overview", "what", "description", "summary", "why"];
 
-/// Beginnings of headings that are no title.
+/// Prefixes of headings that are not a title.
 const SECTIONS: [&str; 12] = [
     "changelog",
     "contribut",
@@ -64,7 +64,7 @@ const SECTIONS: [&str; 12] = [
     "usage",
 ];
 
-/// From the outermost manifest, or from the README's first paragraph.
+/// Returns the description from the outermost manifest, or the README's first paragraph.
 pub(super) fn of(sources: &Sources<'_>) -> Option<String> {
     let outer = sources.manifests.iter().filter(|opened| opened.folder().is_empty());
     let described = outer
@@ -84,7 +84,7 @@ fn is_placeholder(description: &str) -> bool {
     plain.len() < 3 || plain.starts_with("todo") || PLACEHOLDERS.contains(&plain)
 }
 
-/// The first sentence of a text, on one line and not too long.
+/// Returns the first sentence of a text, on one line and limited in length.
 fn sentence(text: &str) -> Option<String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut end = text.len();
@@ -121,7 +121,7 @@ fn paragraph(text: &str, markup: Markup) -> Option<String> {
     }
 }
 
-/// Whether what stands under a heading still introduces the project. The first heading is its title.
+/// Tracks whether text under a heading still introduces the project. The first heading is its title.
 #[derive(Default)]
 struct Headings {
     seen: usize,
@@ -137,7 +137,7 @@ impl Headings {
     }
 }
 
-/// The first paragraph that is made of words: not of badges, links or HTML.
+/// Returns the first paragraph of words, not badges, links or HTML.
 fn markdown_paragraph(text: &str) -> Option<String> {
     let mut headings = Headings::default();
     let mut words = String::new();
@@ -177,7 +177,7 @@ fn markdown_paragraph(text: &str) -> Option<String> {
     None
 }
 
-/// Whether a paragraph says something: long enough, not mostly links, no lead to a list, no remark on the document.
+/// Whether a paragraph is informative: long enough, not mostly links, no list introduction, no note about the document.
 fn is_telling(words: &str, linked: usize) -> bool {
     let words = words.trim();
     let lower = words.to_lowercase();
@@ -216,7 +216,7 @@ fn plain_paragraph(text: &str, markup: Markup) -> Option<String> {
     None
 }
 
-/// The heading that lines begin with, underlined or after `=`, and the lines below it.
+/// Splits a leading heading, underlined or after `=`, from the lines below it.
 fn split_heading<'l, 't>(lines: &'l [&'t str]) -> (Option<&'t str>, &'l [&'t str]) {
     if let [first, rest @ ..] = lines
         && let Some(heading) = first.trim_start_matches('=').strip_prefix(' ')
@@ -236,7 +236,7 @@ fn split_heading<'l, 't>(lines: &'l [&'t str]) -> (Option<&'t str>, &'l [&'t str
     (heading, below)
 }
 
-/// ``Text`` and `text <target>`_ without their marks.
+/// Strips the markup of ``Text`` and `text <target>`_.
 fn without_roles(text: &str) -> String {
     let mut plain = String::new();
     for (at, part) in text.split('`').enumerate() {
@@ -247,7 +247,7 @@ fn without_roles(text: &str) -> String {
     plain.replace("**", "")
 }
 
-/// `https://a.example[Text]` is its text.
+/// Replaces `https://a.example[Text]` with its text.
 fn without_macros(text: &str) -> String {
     let mut words = Vec::new();
     let mut open = false;

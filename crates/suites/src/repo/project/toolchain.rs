@@ -1,4 +1,4 @@
-//! Versions of languages and tools that a project asks for.
+//! Required versions of languages and tools.
 
 use super::sources::{Opened, Role, Sources, depth, read};
 use crate::{
@@ -11,15 +11,15 @@ use crate::{
 };
 use serde_json::Value;
 
-/// Tools in all.
+/// Maximum number of tools.
 const ALL: usize = 20;
 
-/// Versions that files and manifests ask for, outermost first, and what is wrong with those files.
+/// Finds required versions in files and manifests, outermost first, and problems with those files.
 pub(super) fn find(sources: &Sources<'_>) -> (Vec<Tool>, Vec<Problem>) {
     let mut found = Vec::new();
     let mut problems = Vec::new();
     for path in sources.of(Role::Version) {
-        // The wrappers of build tools lie two folders down.
+        // Build tool wrappers are two folders deep.
         let is_wrapper = name_of(path).ends_with("-wrapper.properties");
         if depth(folder_of(path)) > if is_wrapper { 2 } else { 1 } {
             continue;
@@ -35,7 +35,7 @@ pub(super) fn find(sources: &Sources<'_>) -> (Vec<Tool>, Vec<Problem>) {
             Err(problem) => problems.push(problem),
         }
     }
-    // A solution of .NET says nothing by itself; its projects do.
+    // A .NET solution has no versions; its projects do.
     let tells = |opened: &&Opened<'_>| !opened.is_member || opened.is(".NET");
     for opened in sources.manifests.iter().filter(tells) {
         found.extend(of_manifest(opened));
@@ -56,7 +56,7 @@ pub(super) fn find(sources: &Sources<'_>) -> (Vec<Tool>, Vec<Problem>) {
     (kept, problems)
 }
 
-/// What the files of Terraform at the top ask for.
+/// Reads the versions required by top-level Terraform files.
 fn of_terraform(sources: &Sources<'_>) -> Option<Tool> {
     let mut files = sources.of(Role::Terraform).iter().filter(|path| folder_of(path).is_empty());
     files.find_map(|path| {
@@ -71,7 +71,7 @@ fn tool(name: &str, requirement: &str, source: &str) -> Tool {
     Tool { name: name.to_owned(), requirement, source: source.to_owned() }
 }
 
-/// A file for one version of one tool.
+/// Reads a file with one version of one tool.
 fn of_file(path: &str, text: &str) -> Option<Tool> {
     let first = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     let named = match name_of(path) {
@@ -104,7 +104,7 @@ fn rust_channel(path: &str, text: &str) -> Option<Tool> {
     Some(tool("Rust", value.pointer("/toolchain/channel")?.as_str()?, path))
 }
 
-/// The version in the address that a wrapper fetches its tool from.
+/// Returns the version in a wrapper's download URL.
 fn wrapped(path: &str, text: &str, name: &str, start: &str) -> Option<Tool> {
     let address = text.lines().find_map(|line| line.trim().strip_prefix("distributionUrl="))?;
     let version = name_of(address).strip_prefix(start)?;
@@ -112,7 +112,7 @@ fn wrapped(path: &str, text: &str, name: &str, start: &str) -> Option<Tool> {
     Some(tool(name, version, path))
 }
 
-/// A file for versions of many tools.
+/// Reads a file with versions of many tools.
 fn of_list(path: &str, text: &str, value: &Value) -> Vec<Tool> {
     if let Some(tools) = value.get("tools").and_then(Value::as_object) {
         let version = |value: &Value| match value {
@@ -136,7 +136,7 @@ fn of_list(path: &str, text: &str, value: &Value) -> Vec<Tool> {
     pairs.map(|(name, version)| tool(&shown(name), version, path)).collect()
 }
 
-/// A tool as people call it.
+/// Returns the display name of a tool.
 fn shown(name: &str) -> String {
     match name {
         "nodejs" | "node" => "Node".into(),
@@ -152,7 +152,7 @@ fn shown(name: &str) -> String {
     }
 }
 
-/// What a manifest asks for.
+/// Reads the versions required by a manifest.
 fn of_manifest(opened: &Opened<'_>) -> Vec<Tool> {
     let path = opened.manifest.path.as_str();
     let at = |name: &str, pointer: &str| opened.text_at(pointer).map(|it| tool(name, it, path));
@@ -216,7 +216,7 @@ fn of_package(opened: &Opened<'_>) -> Vec<Tool> {
     found
 }
 
-/// The text in quotes on the line that begins with a word.
+/// Returns the quoted text on a line that starts with a word.
 fn quoted_after(opened: &Opened<'_>, name: &str, start: &str) -> Option<Tool> {
     let line = opened.text.lines().find_map(|line| {
         let line = line.trim();

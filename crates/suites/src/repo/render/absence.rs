@@ -1,9 +1,9 @@
-//! Why a part of the report is not there, in one plain line.
+//! Reasons why a part of the report is missing, in one line.
 
 use super::wording;
 use crate::repo::report::{Depth, Report};
 
-/// A part of the report that may be absent.
+/// A part of the report that may be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Project,
@@ -18,7 +18,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// What it is called, the least depth that has it, and the words by which `missing` may name it.
+    /// Returns its name, minimum depth, and the words by which `missing` may refer to it.
     fn known(self) -> (&'static str, Depth, &'static [&'static str]) {
         match self {
             Self::Project => {
@@ -40,7 +40,7 @@ impl Part {
     }
 }
 
-/// Why the report lacks a part: it was stopped, it did not go deep enough, or there is nothing to tell.
+/// Explains why a part is missing: stopped, not deep enough, or nothing to report.
 pub(super) fn reason(report: &Report, part: Part) -> String {
     let (name, least, words) = part.known();
     let was_stopped = report.missing.iter().any(|missing| {
@@ -61,7 +61,7 @@ pub(super) fn reason(report: &Report, part: Part) -> String {
     }
 }
 
-/// What to say where a list is empty: none, or none yet seen.
+/// Text for an empty list: none, or none seen yet.
 pub(super) fn none(report: &Report) -> &'static str {
     if report.complete { "None found" } else { "None seen yet; some folders were not read" }
 }

@@ -1,17 +1,17 @@
-//! Numbers as people read them.
+//! Number formatting for people.
 
-/// As a double, which is what shares and pictures are made of.
+/// Converts to a double, for shares and pictures.
 #[expect(clippy::cast_precision_loss, reason = "no figure that is shown has that many digits")]
 pub(super) fn real(value: u64) -> f64 {
     value as f64
 }
 
-/// A length or an index as a number of the report.
+/// Converts a length or index to a report number.
 pub(super) fn whole(value: usize) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
 
-/// With commas: `41,233`.
+/// Formats with thousands separators: `41,233`.
 pub(super) fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
@@ -24,12 +24,12 @@ pub(super) fn count(value: u64) -> String {
     shown
 }
 
-/// With its noun: `1 file`, `41,233 files`.
+/// Formats with a noun: `1 file`, `41,233 files`.
 pub(super) fn counted(value: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(value), if value == 1 { one } else { many })
 }
 
-/// In five characters or fewer: `9,120`, `41.2k`, `3.1M`.
+/// Formats in five characters or fewer: `9,120`, `41.2k`, `3.1M`.
 pub(super) fn compact(value: u64) -> String {
     if value < 10_000 {
         count(value)
@@ -38,7 +38,7 @@ pub(super) fn compact(value: u64) -> String {
     }
 }
 
-/// Bytes: `840 B`, `12.4 kB`, `3.1 MB`.
+/// Formats bytes: `840 B`, `12.4 kB`, `3.1 MB`.
 pub(super) fn size(bytes: u64) -> String {
     scaled(real(bytes), 1000.0, &[" B", " kB", " MB", " GB", " TB"])
 }
@@ -57,7 +57,7 @@ fn scaled(value: f64, step: f64, units: &[&str]) -> String {
     format!("{value:.decimals$}{unit}")
 }
 
-/// Per cent with one decimal, so that figures below each other line up. Rounding never makes all or nothing of what is not.
+/// Formats a percentage with one decimal for alignment. Rounding never produces 0 or 100 from other values.
 pub(super) fn percent(value: f64) -> String {
     let value = bounded(value);
     if value > 0.0 && value < 100.0 {
@@ -67,12 +67,12 @@ pub(super) fn percent(value: f64) -> String {
     }
 }
 
-/// Between 0 and 100, whatever was computed.
+/// Clamps to between 0 and 100.
 pub(super) fn bounded(percent: f64) -> f64 {
     if percent.is_finite() { percent.clamp(0.0, 100.0) } else { 0.0 }
 }
 
-/// One part of a whole, from 0 to 1.
+/// Returns a share from 0 to 1.
 pub(super) fn part(value: u64, all: u64) -> f64 {
     if all == 0 { 0.0 } else { (real(value) / real(all)).min(1.0) }
 }

@@ -1,18 +1,18 @@
-//! Text that becomes a page or a document, written piece by piece.
+//! Output buffer for pages and documents.
 
 use std::fmt::{self, Display, Write as _};
 
-/// A piece of a page or of a document.
+/// Part of a page or document.
 #[derive(Debug, Default)]
 pub(super) struct Markup(String);
 
 impl Markup {
-    /// Appends; [`put!`] is how it is called.
+    /// Appends formatted text; called through [`put!`].
     pub(super) fn put(&mut self, arguments: fmt::Arguments<'_>) {
         let _ok = self.0.write_fmt(arguments);
     }
 
-    /// The finished text.
+    /// Returns the finished text.
     pub(super) fn finish(self) -> String {
         self.0
     }
@@ -24,7 +24,7 @@ impl Display for Markup {
     }
 }
 
-/// Appends to a [`Markup`] as `format!` would.
+/// Appends to a [`Markup`] like `format!`.
 macro_rules! put {
     ($out:expr, $($argument:tt)*) => { $out.put(format_args!($($argument)*)) };
 }

@@ -1,4 +1,4 @@
-//! The report for people: Markdown, a page of HTML, and findings as SARIF. Reads the report and nothing else.
+//! Rendering for people: Markdown, an HTML page, and findings as SARIF. Reads only the report.
 
 mod absence;
 mod characters;

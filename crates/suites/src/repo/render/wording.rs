@@ -1,11 +1,11 @@
-//! What the report's kinds are called when people read them.
+//! Display names of the report's enums.
 
 use crate::repo::report::{
     CommandPurpose, Depth, DocumentKind, EntryKind, LinkProblem, MentionKind, Nature, ProjectKind,
     Purpose, Severity,
 };
 
-/// How much was read.
+/// Name of a depth.
 pub(super) fn depth(depth: Depth) -> &'static str {
     match depth {
         Depth::Quick => "quick",
@@ -14,7 +14,7 @@ pub(super) fn depth(depth: Depth) -> &'static str {
     }
 }
 
-/// How much something costs a newcomer.
+/// Name of a severity.
 pub(super) fn severity(severity: Severity) -> &'static str {
     match severity {
         Severity::High => "High",
@@ -23,7 +23,7 @@ pub(super) fn severity(severity: Severity) -> &'static str {
     }
 }
 
-/// What a project is; `None` where nothing tells.
+/// Name of a project kind; `None` if unknown.
 pub(super) fn project(kind: ProjectKind) -> Option<&'static str> {
     Some(match kind {
         ProjectKind::Monorepo => "Monorepo",
@@ -41,7 +41,7 @@ pub(super) fn project(kind: ProjectKind) -> Option<&'static str> {
     })
 }
 
-/// What a command is for.
+/// Name of a command purpose.
 pub(super) fn command(purpose: CommandPurpose) -> &'static str {
     match purpose {
         CommandPurpose::Install => "Install",
@@ -57,7 +57,7 @@ pub(super) fn command(purpose: CommandPurpose) -> &'static str {
     }
 }
 
-/// What an entry point is.
+/// Name of an entry point kind.
 pub(super) fn entry(kind: EntryKind) -> &'static str {
     match kind {
         EntryKind::Binary => "binary",
@@ -68,7 +68,7 @@ pub(super) fn entry(kind: EntryKind) -> &'static str {
     }
 }
 
-/// What a dependency is needed for.
+/// Name of a dependency purpose.
 pub(super) fn purpose(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Runtime => "runtime",
@@ -80,7 +80,7 @@ pub(super) fn purpose(purpose: Purpose) -> &'static str {
     }
 }
 
-/// What a document is for.
+/// Name of a document kind.
 pub(super) fn document(kind: DocumentKind) -> &'static str {
     match kind {
         DocumentKind::Readme => "readme",
@@ -96,7 +96,7 @@ pub(super) fn document(kind: DocumentKind) -> &'static str {
     }
 }
 
-/// What a language is written for.
+/// Name of a language's nature.
 pub(super) fn nature(nature: Nature) -> &'static str {
     match nature {
         Nature::Program => "program",
@@ -106,7 +106,7 @@ pub(super) fn nature(nature: Nature) -> &'static str {
     }
 }
 
-/// What is wrong with a link.
+/// Description of a link problem.
 pub(super) fn link(problem: LinkProblem) -> &'static str {
     match problem {
         LinkProblem::MissingFile => "no such file",
@@ -117,7 +117,7 @@ pub(super) fn link(problem: LinkProblem) -> &'static str {
     }
 }
 
-/// What a document names.
+/// Name of a mention kind.
 pub(super) fn mention(kind: MentionKind) -> &'static str {
     match kind {
         MentionKind::Symbol => "symbol",
@@ -127,7 +127,7 @@ pub(super) fn mention(kind: MentionKind) -> &'static str {
     }
 }
 
-/// `2026-11-15` as `November 2026`; what is no date stays as it is.
+/// Formats `2026-11-15` as `November 2026`; other text is unchanged.
 pub(super) fn month(date: &str) -> String {
     const NAMES: [&str; 12] = [
         "January",
@@ -152,7 +152,7 @@ pub(super) fn month(date: &str) -> String {
     }
 }
 
-/// The first letter large, as a label begins.
+/// Capitalizes the first letter.
 pub(super) fn label(word: &str) -> String {
     let mut characters = word.chars();
     characters.next().into_iter().flat_map(char::to_uppercase).chain(characters).collect()

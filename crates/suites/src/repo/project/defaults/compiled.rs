@@ -1,4 +1,4 @@
-//! Tools of compiled languages: Cargo, Go, Maven, Gradle, .NET, Swift, `CMake`, Haskell.
+//! Default commands of compiled languages: Cargo, Go, Maven, Gradle, .NET, Swift, `CMake`, Haskell.
 
 use super::Found;
 use crate::repo::{
@@ -9,7 +9,7 @@ use crate::repo::{
 
 pub(super) fn cargo(found: &mut Found<'_>) {
     let manifest = found.opened.manifest;
-    // At the root of a workspace that is a package too, the bare command leaves the other members out.
+    // In a workspace root that is also a package, the bare command skips the other members.
     let whole = manifest.name.is_some() && !manifest.members.is_empty();
     let scope = if whole { " --workspace" } else { "" };
     found.add(P::Build, format!("cargo build{scope}"));
@@ -68,7 +68,7 @@ pub(super) fn maven(found: &mut Found<'_>) {
 }
 
 pub(super) fn gradle(found: &mut Found<'_>) {
-    // Subprojects that another module has not told apart are built from the folder of the wrapper.
+    // Subprojects not identified by another module are built from the wrapper's folder.
     let settings = found.has("settings.gradle") || found.has("settings.gradle.kts");
     let wrapper = found.has("gradlew");
     if !settings && !wrapper {
@@ -107,7 +107,7 @@ pub(super) fn dotnet(found: &mut Found<'_>) {
     let folder = found.opened.folder();
     let is_solution = |opened: &Opened<'_>| opened.file().strip_suffix(".sln").is_some();
     let mut others = found.sources.ecosystem(".NET");
-    // A solution speaks for the projects below it.
+    // A solution covers the projects below it.
     let covered = others.any(|other| {
         let above = other.folder();
         is_solution(other)
@@ -150,7 +150,7 @@ pub(super) fn swift(found: &mut Found<'_>) {
 }
 
 pub(super) fn cmake(found: &mut Found<'_>) {
-    // Files below the outermost one are parts of it.
+    // Files below the outermost one are part of it.
     let folder = found.opened.folder();
     let is_part = found.sources.ecosystem("CMake").any(|other| {
         let above = other.folder();

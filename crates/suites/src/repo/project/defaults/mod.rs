@@ -1,4 +1,4 @@
-//! Commands that an ecosystem's own tools always offer, where a manifest or a tool's settings make them certain.
+//! Default commands of an ecosystem's tools, if a manifest or tool settings make them certain.
 
 mod compiled;
 mod python;
@@ -13,7 +13,7 @@ use crate::repo::{
     tree::folder_of,
 };
 
-/// Manifests further down are parts of others, or fixtures.
+/// Maximum manifest depth; deeper ones are parts of others, or fixtures.
 const DEPTH: usize = 2;
 
 /// A command, and the file that makes it certain.
@@ -24,7 +24,7 @@ struct Certain {
     path: String,
 }
 
-/// What one manifest makes certain.
+/// Default commands of one manifest.
 struct Found<'f> {
     sources: &'f Sources<'f>,
     opened: &'f Opened<'f>,
@@ -33,13 +33,13 @@ struct Found<'f> {
 }
 
 impl Found<'_> {
-    /// Adds what the manifest itself makes certain.
+    /// Adds a command that the manifest makes certain.
     fn add(&mut self, purpose: CommandPurpose, command: impl Into<String>) {
         let path = self.opened.manifest.path.clone();
         self.all.push(Certain { purpose, command: command.into(), path });
     }
 
-    /// Adds what one of these files beside the manifest makes certain.
+    /// Adds a command if one of these files is next to the manifest.
     fn add_if_there(
         &mut self,
         files: &[&str],
@@ -61,21 +61,21 @@ impl Found<'_> {
         self.sources.tree.has_folder(&path)
     }
 
-    /// The one program that the manifest declares; `None` where there are several.
+    /// Returns the only program in the manifest; `None` if there are several.
     fn only_program(&self) -> Option<String> {
         let mut programs = self.declared().filter(|entry| entry.kind == EntryKind::Binary);
         let first = programs.next()?;
         programs.next().is_none().then(|| first.name.clone())
     }
 
-    /// Entry points that the manifest declares.
+    /// Returns the entry points in the manifest.
     fn declared(&self) -> impl Iterator<Item = &EntryPoint> {
         let path = &self.opened.manifest.path;
         self.entry_points.iter().filter(move |entry| entry.declared_in == *path)
     }
 }
 
-/// What the manifests and the settings of tools make certain.
+/// Returns the default commands from manifests and tool settings.
 pub(super) fn commands(sources: &Sources<'_>, entry_points: &[EntryPoint]) -> Vec<Candidate> {
     let mut candidates = Vec::new();
     let counts = |opened: &&Opened<'_>| !opened.is_member && depth(opened.folder()) <= DEPTH;
@@ -117,7 +117,7 @@ fn candidate(default: Certain, folder: &str) -> Candidate {
     }
 }
 
-/// What the settings of tools at the top make certain, whatever the ecosystem.
+/// Returns the default commands from top-level tool settings, for any ecosystem.
 fn settings(sources: &Sources<'_>) -> Vec<Candidate> {
     let files: [(&[&str], CommandPurpose, &str); 9] = [
         (&[".pre-commit-config.yaml"], CommandPurpose::Lint, "pre-commit run --all-files"),

@@ -1,9 +1,9 @@
-//! Tools of Python: the package manager, pytest, Django, linters by their settings.
+//! Default commands of Python tools: the package manager, pytest, Django, linters by their settings.
 
 use super::Found;
 use crate::repo::{report::CommandPurpose as P, tree::join};
 
-/// The manifest that speaks for a folder, first found first.
+/// Manifests that represent a folder, in order of preference.
 const ORDER: [&str; 4] = ["pyproject.toml", "setup.py", "setup.cfg", "Pipfile"];
 
 pub(super) fn python(found: &mut Found<'_>) {
@@ -37,7 +37,7 @@ pub(super) fn python(found: &mut Found<'_>) {
     documents(found, prefix);
 }
 
-/// Adds how to fetch what is needed, and tells what stands before each command then.
+/// Adds the install command, and returns the prefix for other commands.
 fn install(found: &mut Found<'_>, manager: Option<&str>) -> &'static str {
     let value = &found.opened.value;
     let is_package = match found.opened.file() {

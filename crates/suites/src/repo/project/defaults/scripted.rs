@@ -1,4 +1,4 @@
-//! Tools of interpreted languages: npm and its kin, Bundler, Composer, Mix, Dart.
+//! Default commands of interpreted languages: npm and compatible managers, Bundler, Composer, Mix, Dart.
 
 use super::Found;
 use crate::repo::report::CommandPurpose as P;

@@ -1,4 +1,4 @@
-//! Programs, libraries and examples of Cargo packages: declared, and by where they lie.
+//! Programs, libraries and examples of Cargo packages: declared, or found by location.
 
 use super::{by_place, entry, existing};
 use crate::repo::{
@@ -8,7 +8,7 @@ use crate::repo::{
 };
 use serde_json::Value;
 
-/// What a Cargo manifest declares, and what Cargo finds beside it.
+/// Finds targets declared in a Cargo manifest or discovered by location.
 pub(super) fn entries(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     let Some(package) = opened.text_at("/package/name") else { return };
     let mut programs = declared(sources, opened, "bin", EntryKind::Binary);
@@ -39,7 +39,7 @@ fn library(sources: &Sources<'_>, opened: &Opened<'_>, package: &str) -> Option<
     (is_declared || path.is_some()).then(|| entry(opened, EntryKind::Library, &name, path))
 }
 
-/// `[[bin]]` and `[[example]]`.
+/// Reads `[[bin]]` and `[[example]]`.
 fn declared(
     sources: &Sources<'_>,
     opened: &Opened<'_>,
@@ -63,7 +63,7 @@ fn declared(
     targets.collect()
 }
 
-/// Files that are targets by where they lie, and that the manifest does not declare.
+/// Finds targets by file location that the manifest does not declare.
 fn add_found(
     sources: &Sources<'_>,
     opened: &Opened<'_>,

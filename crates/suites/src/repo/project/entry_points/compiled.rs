@@ -7,7 +7,7 @@ use crate::repo::{
     tree::{folder_of, name_of},
 };
 
-/// Folders with `package main`.
+/// Finds folders with `package main`.
 pub(super) fn go_programs(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
     for path in sources.of(Role::MainGo) {
         if sources.stopped() || !is_go_program(&head(sources, path)) {
@@ -43,7 +43,7 @@ pub(super) fn go_programs(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
     }
 }
 
-/// `example.org/tool/v2` builds `tool`.
+/// Returns the program name: `example.org/tool/v2` builds `tool`.
 fn program_of_module(module: &str) -> &str {
     let (before, last) = module.rsplit_once('/').unwrap_or(("", module));
     let is_version =
@@ -51,7 +51,7 @@ fn program_of_module(module: &str) -> &str {
     if is_version && !before.is_empty() { name_of(before) } else { last }
 }
 
-/// Whether a file belongs to a program, and is built at all.
+/// Whether a file belongs to a program and is built.
 fn is_go_program(head: &str) -> bool {
     !head.lines().any(|line| line.trim() == "//go:build ignore")
         && head
@@ -59,7 +59,7 @@ fn is_go_program(head: &str) -> bool {
             .any(|line| line.split("//").next().unwrap_or_default().trim() == "package main")
 }
 
-/// A module whose own folder holds a package that can be imported.
+/// Finds a module with an importable package in its root folder.
 pub(super) fn go_library(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     let Some(name) = opened.manifest.name.as_deref() else { return };
     if name.split('/').any(|part| part == "internal") {
@@ -73,7 +73,7 @@ pub(super) fn go_library(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut
     }
 }
 
-/// The main class of a pom.xml.
+/// Finds the main class in a pom.xml.
 pub(super) fn maven(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     let tags = ["mainClass", "start-class", "exec.mainClass"];
     let class = tags.iter().find_map(|tag| {
@@ -92,7 +92,7 @@ pub(super) fn maven(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<
     library(sources, opened, !is_program, found);
 }
 
-/// A module that has sources and no program in them.
+/// Finds a module with sources but no program.
 fn library(sources: &Sources<'_>, opened: &Opened<'_>, likely: bool, found: &mut Vec<EntryPoint>) {
     let has_sources = opened.path_to("src").is_some_and(|it| sources.tree.has_folder(&it));
     let folder = name_of(opened.folder());
@@ -102,7 +102,7 @@ fn library(sources: &Sources<'_>, opened: &Opened<'_>, likely: bool, found: &mut
     }
 }
 
-/// The main class of the application plugin of Gradle.
+/// Finds the main class of Gradle's application plugin.
 pub(super) fn gradle(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     let is_application = opened.text.lines().map(str::trim).any(|line| {
         let marks = ["\"application\"", "'application'"];
@@ -125,13 +125,13 @@ pub(super) fn gradle(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec
 
 fn class_path(sources: &Sources<'_>, opened: &Opened<'_>, class: &str) -> Option<String> {
     let path = class.replace('.', "/");
-    // Kotlin gives a file of functions a class named after it.
+    // Kotlin names the class of top-level functions after the file.
     let file = path.strip_suffix("Kt").unwrap_or(&path);
     let places = [format!("src/main/java/{path}.java"), format!("src/main/kotlin/{file}.kt")];
     places.iter().find_map(|place| existing(sources, opened, place))
 }
 
-/// Classes that start a Spring Boot application, which no manifest needs to name.
+/// Finds Spring Boot application classes, which no manifest needs to name.
 pub(super) fn spring(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
     for path in sources.of(Role::SpringApplication) {
         if sources.stopped() {
@@ -147,7 +147,7 @@ pub(super) fn spring(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
     }
 }
 
-/// A project of .NET: a program by its output, a library otherwise.
+/// Reads a .NET project: a program by output type, otherwise a library.
 pub(super) fn dotnet(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     let Some(stem) = opened.file().strip_suffix("proj").and_then(|name| name.rsplit_once('.'))
     else {
@@ -176,7 +176,7 @@ pub(super) fn dotnet(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec
     found.push(entry(opened, kind, name, path));
 }
 
-/// Products of a Package.swift.
+/// Reads the products of a Package.swift.
 pub(super) fn swift(opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     let kinds = [
         (".executableTarget(", EntryKind::Binary),
@@ -185,7 +185,7 @@ pub(super) fn swift(opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     ];
     let text: String =
         opened.text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-    // Beside a library that is offered, programs that are not offered are examples and tools.
+    // Next to a library product, programs that are not products are examples and tools.
     let is_library = text.contains(".library(");
     for (call, kind) in kinds.into_iter().filter(|(call, _)| !is_library || *call != kinds[0].0) {
         for (at, _) in text.match_indices(call) {
@@ -198,13 +198,13 @@ pub(super) fn swift(opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     }
 }
 
-/// The value of `name:` that opens a call.
+/// Returns the value of a leading `name:` argument.
 fn first_name(arguments: &str) -> Option<&str> {
     let rest = arguments.trim_start().strip_prefix("name:")?.trim_start().strip_prefix('"')?;
     rest.split('"').next()
 }
 
-/// Programs and libraries of a CMakeLists.txt.
+/// Finds programs and libraries of a CMakeLists.txt.
 pub(super) fn cmake(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     for (call, kind) in
         [("add_executable(", EntryKind::Binary), ("add_library(", EntryKind::Library)]

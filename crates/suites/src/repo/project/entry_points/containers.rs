@@ -7,7 +7,7 @@ use crate::repo::{
 };
 use serde_json::Value;
 
-/// What is built into containers. A file that can't be read is listed by the module that reads its variables.
+/// Finds containers to build. The module that reads variables lists unreadable files.
 pub(super) fn entries(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
     let mut built = Vec::new();
     for path in sources.of(Role::Compose) {
@@ -30,7 +30,7 @@ pub(super) fn entries(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
     }
 }
 
-/// A Dockerfile is called after its folder, and at the top by its own name.
+/// Names a Dockerfile after its folder, or by its own name at the root.
 fn container_name(path: &str) -> &str {
     match (name_of(path), name_of(folder_of(path))) {
         ("Dockerfile" | "Containerfile", folder) if !folder.is_empty() => folder,

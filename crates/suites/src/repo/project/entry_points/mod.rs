@@ -1,4 +1,4 @@
-//! Where a run or an import of a project begins.
+//! Entry points for running or importing a project.
 
 mod cargo;
 mod compiled;
@@ -14,12 +14,12 @@ use crate::repo::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Entry points in all.
+/// Maximum number of entry points.
 const ALL: usize = 40;
-/// Bytes in which a file says that it is a program.
+/// Bytes of a file that are searched for signs of a program.
 const HEAD: u64 = 4096;
 
-/// Entry points, those that are run first.
+/// Finds the entry points, programs first.
 pub(super) fn find(sources: &Sources<'_>) -> Vec<EntryPoint> {
     let mut found = Vec::new();
     for opened in &sources.manifests {
@@ -51,7 +51,7 @@ pub(super) fn find(sources: &Sources<'_>) -> Vec<EntryPoint> {
     few(found)
 }
 
-/// Each once, those that are run before those that are imported, and examples last.
+/// Deduplicates and sorts: programs, then libraries, then examples.
 fn few(mut found: Vec<EntryPoint>) -> Vec<EntryPoint> {
     let mut seen = HashSet::new();
     found.retain(|entry| seen.insert((order(entry.kind), entry.name.clone(), entry.path.clone())));
@@ -81,24 +81,24 @@ fn order(kind: EntryKind) -> u8 {
     }
 }
 
-/// An entry point that a manifest declares.
+/// Creates an entry point declared in a manifest.
 fn entry(opened: &Opened<'_>, kind: EntryKind, name: &str, path: Option<String>) -> EntryPoint {
     let declared_in = opened.manifest.path.clone();
     EntryPoint { name: name.to_owned(), kind, path, declared_in }
 }
 
-/// An entry point that a file is by where it lies.
+/// Creates an entry point found by file location.
 fn by_place(kind: EntryKind, name: &str, path: &str) -> EntryPoint {
     let path = path.to_owned();
     EntryPoint { name: name.to_owned(), kind, path: Some(path.clone()), declared_in: path }
 }
 
-/// A path that a manifest names, where the file is there.
+/// Resolves a path in a manifest, if the file exists.
 fn existing(sources: &Sources<'_>, opened: &Opened<'_>, relative: &str) -> Option<String> {
     opened.path_to(relative).filter(|path| sources.tree.file(path).is_some())
 }
 
-/// Scripts in `bin` and `exe` that name their interpreter and that no manifest declares.
+/// Finds scripts in `bin` and `exe` with a shebang that no manifest declares.
 fn executables(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
     let known: HashSet<String> = found.iter().filter_map(|entry| entry.path.clone()).collect();
     for path in sources.of(Role::Executable) {
@@ -111,12 +111,12 @@ fn executables(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
     }
 }
 
-/// Whether a file's first line names what runs it.
+/// Whether a file starts with a shebang.
 pub(super) fn starts_with_interpreter(sources: &Sources<'_>, path: &str) -> bool {
     sources.tree.head(path, 2).is_ok_and(|head| head == b"#!")
 }
 
-/// The start of a file as text; empty where it can't be read.
+/// Returns the start of a file as text; empty if unreadable.
 fn head(sources: &Sources<'_>, path: &str) -> String {
     let bytes = sources.tree.head(path, HEAD).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()

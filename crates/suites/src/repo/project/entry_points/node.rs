@@ -7,12 +7,12 @@ use crate::repo::{
 };
 use serde_json::Value;
 
-/// What a package.json declares.
+/// Reads the entry points of a package.json.
 pub(super) fn entries(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     let name = opened.manifest.name.as_deref().or_else(|| opened.text_at("/name"));
     match opened.value.get("bin") {
         Some(Value::String(path)) => {
-            // A package in a scope has a program without it.
+            // The program of a scoped package has no scope in its name.
             let program = name.and_then(|name| name.rsplit('/').next()).unwrap_or(path);
             let path = existing(sources, opened, path);
             found.push(entry(opened, EntryKind::Binary, program, path));
@@ -42,7 +42,7 @@ pub(super) fn entries(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Ve
     }
 }
 
-/// What `import` of the package's name leads to.
+/// Resolves the module imported by the package name.
 fn exported(exports: &Value) -> Option<&str> {
     match exports {
         Value::String(path) => Some(path),
@@ -57,7 +57,7 @@ fn exported(exports: &Value) -> Option<&str> {
     }
 }
 
-/// The file that a module's path leads to: endings may be left out.
+/// Resolves a module path: extensions may be omitted.
 fn module(sources: &Sources<'_>, opened: &Opened<'_>, path: &str) -> Option<String> {
     let path = path.trim_end_matches('/');
     let endings = ["", ".js", ".mjs", ".cjs", ".ts", "/index.js", "/index.ts"];

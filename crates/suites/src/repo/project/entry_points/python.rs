@@ -8,13 +8,13 @@ use crate::repo::{
 };
 use serde_json::Value;
 
-/// Folders below a manifest in which packages lie.
+/// Folders below a manifest that may contain packages.
 const FOLDERS: [&str; 4] = ["", "src/", "lib/", "python/"];
 
-/// Tables of scripts in pyproject.toml.
+/// Script tables in pyproject.toml.
 const SCRIPTS: [&str; 3] = ["/project/scripts", "/project/gui-scripts", "/tool/poetry/scripts"];
 
-/// What a Python manifest declares.
+/// Reads the entry points of a Python manifest.
 pub(super) fn entries(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     let scripts = match opened.file() {
         "pyproject.toml" => declared(opened),
@@ -44,7 +44,7 @@ fn declared(opened: &Opened<'_>) -> Vec<(String, String)> {
     tables.flatten().map(|(name, value)| (name.clone(), target(value))).collect()
 }
 
-/// `name = module:function` under `console_scripts`.
+/// Reads `name = module:function` under `console_scripts`.
 fn in_configuration(text: &str) -> Vec<(String, String)> {
     let mut scripts = Vec::new();
     let mut inside = false;
@@ -63,7 +63,7 @@ fn in_configuration(text: &str) -> Vec<(String, String)> {
     scripts
 }
 
-/// Texts of the form `name=module:function` in the list of `console_scripts`.
+/// Reads strings of the form `name=module:function` in the list `console_scripts`.
 fn in_program(text: &str) -> Vec<(String, String)> {
     let Some((_, rest)) = text.split_once("console_scripts") else { return Vec::new() };
     let list = rest.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
@@ -84,7 +84,7 @@ fn module_path(sources: &Sources<'_>, opened: &Opened<'_>, module: &str) -> Opti
     })
 }
 
-/// The name of the package in a folder: outer folders count as long as they are packages.
+/// Returns the package name of a folder: outer folders count if they are packages.
 fn module_name(sources: &Sources<'_>, folder: &str) -> String {
     let mut name = name_of(folder).to_owned();
     let mut above = folder_of(folder);
@@ -95,7 +95,7 @@ fn module_name(sources: &Sources<'_>, folder: &str) -> String {
     name
 }
 
-/// What is run by the interpreter: `__main__.py`, `manage.py`, and programs at the top.
+/// Finds interpreted programs: `__main__.py`, `manage.py`, and top-level programs.
 pub(super) fn modules(sources: &Sources<'_>, found: &mut Vec<EntryPoint>) {
     for path in sources.of(Role::PythonModule) {
         let module = module_name(sources, folder_of(path));

@@ -8,7 +8,7 @@ use crate::repo::{
 };
 use serde_json::Value;
 
-/// Programs of a gem, and the file that its name requires.
+/// Finds programs of a gem, and the file required by its name.
 pub(super) fn ruby(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     if let Some(path) = existing(sources, opened, "config.ru") {
         found.push(by_place(EntryKind::Script, "config.ru", &path));
@@ -28,7 +28,7 @@ pub(super) fn ruby(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<E
     }
 }
 
-/// Programs of a Composer package, and the page that a web server calls.
+/// Finds programs of a Composer package, and its web entry page.
 pub(super) fn php(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     let programs = match opened.value.get("bin") {
         Some(Value::String(path)) => vec![path.as_str()],
@@ -51,7 +51,7 @@ pub(super) fn php(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<En
     }
 }
 
-/// The application, the programs and the library of a Dart package.
+/// Finds the application, programs and library of a Dart package.
 pub(super) fn dart(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     let Some(name) = opened.manifest.name.as_deref() else { return };
     if let Some(programs) = opened.value.get("executables").and_then(Value::as_object) {
@@ -69,7 +69,7 @@ pub(super) fn dart(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<E
     }
 }
 
-/// The application that a mix.exs starts, or the program it builds; a library otherwise.
+/// Finds the application or program in a mix.exs, otherwise its library.
 pub(super) fn elixir(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     let Some(name) = opened.manifest.name.as_deref() else { return };
     let path = existing(sources, opened, &format!("lib/{name}.ex"));

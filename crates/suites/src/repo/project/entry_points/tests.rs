@@ -5,7 +5,7 @@ use crate::repo::{
 };
 use std::fs;
 
-/// Compares the entry points of these files, the first of which is a manifest.
+/// Checks the entry points of these files, the first of which is a manifest.
 fn check(files: &[(&str, &str)], ecosystem: &str, name: &str, want: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {

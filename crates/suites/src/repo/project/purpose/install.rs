@@ -1,18 +1,18 @@
-//! Commands that install: the project's own needs, or packages by their names.
+//! Install commands: for the project's dependencies, or packages by name.
 
 use super::{Judgement, Need, flagged, is_assignment, plain_words, tools::TOOLS};
 use crate::repo::report::CommandPurpose;
 
-/// What a command that installs something installs.
+/// What an install command installs.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::repo::project) enum Installed<'w> {
-    /// What the project needs, or the project itself.
+    /// The project's dependencies, or the project itself.
     Project,
-    /// Packages by their names.
+    /// Packages by name.
     Packages(Vec<&'w str>),
 }
 
-/// What a command that installs the project's needs is for, and the ecosystem that it needs.
+/// Returns the purpose and ecosystem of a command that installs the project's dependencies.
 pub(super) fn judge(words: &[&str]) -> Judgement {
     let is = |names: &[&str]| words.iter().any(|word| names.contains(word));
     let ecosystem = if is(&["pip", "pip3", "python", "python3"]) {
@@ -27,7 +27,7 @@ pub(super) fn judge(words: &[&str]) -> Judgement {
     Judgement { purpose: CommandPurpose::Install, need }
 }
 
-/// What a command installs; `None` where it is not one that installs by names.
+/// Returns what a command installs; `None` if it is not an install command.
 pub(in crate::repo::project) fn installed<'w>(words: &'w [&'w str]) -> Option<Installed<'w>> {
     let mut words = words;
     while let [first, rest @ ..] = words {

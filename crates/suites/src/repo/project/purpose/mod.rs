@@ -1,4 +1,4 @@
-//! What a command is for: by its words, or by the name of the target that it runs.
+//! Purpose of a command, by its words or the name of its target.
 //!
 //! Must not know where the command was found.
 
@@ -12,7 +12,7 @@ use crate::repo::{report::CommandPurpose, tree::name_of};
 use names::{DOCUMENT_NAMES, NAMES, OTHER_NAMES, PLAIN_NAMES, WEAK_NAMES, WHOLE_NAMES};
 use tools::{CHECKING, FIXING, Rule, TOOLS, Verbs};
 
-/// What stands before a command without changing what it does.
+/// Prefixes that do not change what a command does.
 const PREFIXES: [&str; 13] = [
     "sudo",
     "time",
@@ -29,7 +29,7 @@ const PREFIXES: [&str; 13] = [
     "uvx",
 ];
 
-/// Two words that run what follows them.
+/// Two-word wrappers.
 const WRAPPERS: [(&str, &str); 16] = [
     ("uv", "run"),
     ("poetry", "run"),
@@ -49,7 +49,7 @@ const WRAPPERS: [(&str, &str); 16] = [
     ("corepack", "exec"),
 ];
 
-/// Flags whose value is the next word.
+/// Flags that take the next word as value.
 const VALUED: [&str; 26] = [
     "--python",
     "--with",
@@ -79,45 +79,45 @@ const VALUED: [&str; 26] = [
     "-c",
 ];
 
-/// Interpreters of scripts.
+/// Script interpreters.
 const INTERPRETERS: [&str; 12] = [
     "python", "python3", "python2", "py", "node", "ruby", "php", "perl", "bash", "sh", "zsh",
     "pwsh",
 ];
 
-/// What a command needs so that it can be typed here.
+/// What a command requires here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Need {
     /// Nothing that can be checked.
     Nothing,
     /// A manifest of an ecosystem.
     Ecosystem(&'static str),
-    /// A target or a script of this name.
+    /// A target or script with this name.
     Target(String),
     /// A file.
     File(String),
 }
 
-/// What a command is for, and what it needs.
+/// The purpose and requirement of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Judgement {
     pub(super) purpose: CommandPurpose,
     pub(super) need: Need,
 }
 
-/// What the name of a target or a script tells.
+/// The purpose of a target or script by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) purpose: CommandPurpose,
-    /// Whether the name says this and nothing more: `test`, not `test-slow`.
+    /// Whether the name has only this meaning: `test`, not `test-slow`.
     pub(super) exact: bool,
-    /// Whether the name alone leaves a doubt, which what the target runs may settle.
+    /// Whether the name is ambiguous, so that the target's commands may decide.
     pub(super) weak: bool,
 }
 
-/// What a target or a script is for, by its name; `None` where that tells nothing.
+/// Returns the purpose of a target or script by name; `None` if unknown.
 ///
-/// The first and the last word tell: `test-slow`, `ui-test`. What stands between them is about something else.
+/// The first and last words decide: `test-slow`, `ui-test`. Words between them are about something else.
 pub(super) fn of_name(name: &str) -> Option<Named> {
     let parts = parts(name);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -156,7 +156,7 @@ pub(super) fn of_name(name: &str) -> Option<Named> {
     Some(Named { purpose, exact, weak: strong.is_none() })
 }
 
-/// The words of a name, in lower case: `buildDocs-fast` is `build`, `docs`, `fast`, and `test:test` is `test`.
+/// Splits a name into lowercase words: `buildDocs-fast` is `build`, `docs`, `fast`, and `test:test` is `test`.
 fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut lower_before = false;
@@ -175,11 +175,11 @@ fn parts(name: &str) -> Vec<String> {
     parts
 }
 
-/// What a command is for, by its words; `None` for set-up, output and anything unknown.
+/// Returns the purpose of a command by its words; `None` for setup, output and anything unknown.
 pub(super) fn of_command(words: &[&str]) -> Option<Judgement> {
     match installed(words) {
         Some(Installed::Project) => return Some(install::judge(words)),
-        // Packages by their names set a machine up.
+        // Installing packages by name is machine setup.
         Some(Installed::Packages(_)) => return None,
         None => {}
     }
@@ -194,7 +194,7 @@ pub(super) fn of_command(words: &[&str]) -> Option<Judgement> {
         if first.contains('/') {
             return of_script(first);
         }
-        // `hatch run lint`: what is not a program is a script of the project.
+        // `hatch run lint`: a word that is not a program is a project script.
         let named = wrapped.then(|| of_name(first)).flatten()?;
         return Some(Judgement { purpose: named.purpose, need: Need::Nothing });
     };
@@ -205,7 +205,7 @@ pub(super) fn of_command(words: &[&str]) -> Option<Judgement> {
         Some(at) if file == "cmake" => of_name(rest.get(at + 1)?)?.purpose,
         _ => by_rule(tool.rule, file, rest)?,
     };
-    // These letters mean other things to other tools.
+    // These flags mean other things to other tools.
     let checks = file == "gofmt" && flagged(rest, &["-l", "-d"]);
     let fixes = file == "rubocop" && flagged(rest, &["-a", "-A"]);
     let purpose = match purpose {
@@ -217,8 +217,8 @@ pub(super) fn of_command(words: &[&str]) -> Option<Judgement> {
     Some(Judgement { purpose, need: need(tool, first, rest) })
 }
 
-/// A wrapper that lies in the project, or a program that an installation puts there, is the tool it is called by;
-/// any other path is a script of the project.
+/// Returns the program name: a wrapper in the project or an installed program is the tool it is named after; any other
+/// path is a project script.
 fn is_own_script(first: &str) -> bool {
     let installed = ["vendor/bin/", "node_modules/.bin/", "bin/", "exe/", "venv/bin/"];
     let plain = first.trim_start_matches("./");
@@ -236,7 +236,7 @@ fn need(tool: &tools::Tool, first: &str, rest: &[&str]) -> Need {
     }
 }
 
-/// The words without what merely stands before the command; and whether a runner of the project's scripts stood there.
+/// Strips prefixes from a command; returns whether a project script runner was among them.
 fn bare<'w>(mut words: &'w [&'w str]) -> (&'w [&'w str], bool) {
     let mut wrapped = false;
     loop {
@@ -284,7 +284,7 @@ fn of_interpreted(rest: &[&str]) -> Option<Judgement> {
     }
 }
 
-/// A script that is run by its path: its name tells.
+/// A script run by path: its name decides.
 fn of_script(path: &str) -> Option<Judgement> {
     let name = name_of(path);
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
@@ -304,7 +304,7 @@ fn by_rule(rule: Rule, tool: &str, rest: &[&str]) -> Option<CommandPurpose> {
             let by_two = second.and_then(|second| find(verbs, &format!("{first} {second}")));
             match first {
                 "hack" => find(verbs, second?),
-                // `cargo xtask test` and `deno task test` are told by what they name.
+                // `cargo xtask test` and `deno task test` are judged by the task name.
                 "xtask" | "make" | "task" => of_name(second?).map(|named| named.purpose),
                 "compose" if second? == "up" => Some(CommandPurpose::Run),
                 "compose" if second? == "build" => Some(CommandPurpose::Build),
@@ -333,7 +333,7 @@ fn by_rule(rule: Rule, tool: &str, rest: &[&str]) -> Option<CommandPurpose> {
     }
 }
 
-/// The words that are neither flags nor their values.
+/// Returns the words that are neither flags nor their values.
 fn plain_words<'w>(words: &'w [&'w str]) -> impl Iterator<Item = &'w str> {
     let mut skip = false;
     words.iter().copied().filter(move |word| {
@@ -350,7 +350,7 @@ fn second_word<'w>(words: &'w [&'w str]) -> Option<&'w str> {
     plain_words(words).nth(1)
 }
 
-/// The target or the script that a command names: `-e`, `-s` and `run` lead to it.
+/// Returns the target or script of a command: after `-e`, `-s` or `run`.
 fn target<'w>(words: &'w [&'w str]) -> Option<&'w str> {
     let chosen = words.iter().position(|word| matches!(*word, "-e" | "-s" | "--session"));
     if let Some(name) = chosen.and_then(|at| words.get(at + 1)) {
@@ -369,7 +369,7 @@ fn flagged(words: &[&str], flags: &[&str]) -> bool {
     words.iter().any(|word| flags.contains(word))
 }
 
-/// The ecosystem that a command belongs to.
+/// Returns the ecosystem of a command.
 pub(super) fn ecosystem(command: &str) -> Option<&'static str> {
     let words: Vec<&str> = command.split_whitespace().collect();
     if let Some(Judgement { need: Need::Ecosystem(ecosystem), .. }) = of_command(&words) {
@@ -379,7 +379,7 @@ pub(super) fn ecosystem(command: &str) -> Option<&'static str> {
     TOOLS.iter().find(|tool| tool.names.contains(&name))?.ecosystem
 }
 
-/// The tool that a command runs, by its name.
+/// Returns the tool that a command runs.
 pub(super) fn tool<'w>(words: &'w [&'w str]) -> Option<&'w str> {
     let (words, _) = bare(words);
     match words {

@@ -1,11 +1,11 @@
-//! Words of the names of targets and scripts, and what they are for: tables.
+//! Words in names of targets and scripts, with purposes: tables.
 
 use super::tools::Verbs;
 use crate::repo::report::CommandPurpose::{
     Bench, Build, Format, Install, Lint, Release, Run, Test,
 };
 
-/// Words of the names of targets and scripts, and what they are for.
+/// Words in names of targets and scripts, with purposes.
 pub(super) const NAMES: Verbs = &[
     ("install", Install),
     ("setup", Install),
@@ -95,7 +95,7 @@ pub(super) const NAMES: Verbs = &[
     ("perf", Bench),
 ];
 
-/// Words that tell only where no other word of a name does.
+/// Weak words that count only if no other word does.
 pub(super) const WEAK_NAMES: Verbs = &[
     ("run", Run),
     ("start", Run),
@@ -108,7 +108,7 @@ pub(super) const WEAK_NAMES: Verbs = &[
     ("docker", Build),
 ];
 
-/// Words that tell where they are the whole name.
+/// Words that count only as the whole name.
 pub(super) const WHOLE_NAMES: Verbs = &[
     ("deps", Install),
     ("dependencies", Install),
@@ -117,7 +117,7 @@ pub(super) const WHOLE_NAMES: Verbs = &[
     ("venv", Install),
 ];
 
-/// Names that say what a target is for and nothing more.
+/// Names that state only a purpose.
 pub(super) const PLAIN_NAMES: [&str; 29] = [
     "bench",
     "benchmark",
@@ -150,7 +150,7 @@ pub(super) const PLAIN_NAMES: [&str; 29] = [
     "website",
 ];
 
-/// Words that make a name one of documents wherever they stand.
+/// Words that mark a documentation target in any position.
 pub(super) const DOCUMENT_NAMES: [&str; 14] = [
     "doc",
     "docs",
@@ -168,7 +168,7 @@ pub(super) const DOCUMENT_NAMES: [&str; 14] = [
     "manual",
 ];
 
-/// Words that make a name none of the purposes where they stand first or last.
+/// Words in first or last position that exclude all purposes.
 pub(super) const OTHER_NAMES: [&str; 14] = [
     "clean",
     "cleanup",

@@ -1,32 +1,32 @@
-//! Tools that people type, and what each of their verbs is for: a table.
+//! Command-line tools and the purpose of each subcommand: a table.
 
 use crate::repo::report::CommandPurpose::{
     self, Bench, Build, Docs, Format, Install, Lint, Other, Release, Run, Test,
 };
 
-/// Verbs of a tool.
+/// Subcommands of a tool, with purposes.
 pub(super) type Verbs = &'static [(&'static str, CommandPurpose)];
 
-/// How the words after a tool's name tell what it does.
+/// How the words after a tool's name determine its purpose.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Rule {
-    /// It does one thing.
+    /// It has one purpose.
     Always(CommandPurpose),
-    /// The first word that is not a flag tells, or the first two.
+    /// The first non-flag word decides, or the first two.
     Verb(Verbs),
-    /// Any word may tell; the last part of `a:b:test` counts as well.
+    /// Any word may decide; the last part of `a:b:test` counts as well.
     Anywhere(Verbs),
-    /// The first word that is not a flag names a target, which tells by its name; without one the tool does this.
+    /// The first non-flag word names a target, whose name decides; without one, this is the purpose.
     Target(CommandPurpose),
-    /// A manager of Node packages: verbs of its own, and scripts by their names.
+    /// A Node package manager: its own subcommands, and scripts by name.
     Scripts,
 }
 
-/// A tool.
+/// A command-line tool.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tool {
     pub(super) names: &'static [&'static str],
-    /// The ecosystem whose manifest it needs, if it needs one.
+    /// Ecosystem whose manifest it requires, if any.
     pub(super) ecosystem: Option<&'static str>,
     pub(super) rule: Rule,
 }
@@ -243,7 +243,7 @@ const NODE: Option<&str> = Some("npm");
 const RUBY: Option<&str> = Some("Ruby");
 const PHP: Option<&str> = Some("PHP");
 
-/// Every tool that is known.
+/// All known tools.
 pub(super) const TOOLS: &[Tool] = &[
     tool(&["cargo", "cross"], Some("Cargo"), Rule::Verb(CARGO)),
     tool(&["mvn", "mvnw"], Some("Maven"), Rule::Anywhere(MAVEN)),
@@ -462,7 +462,7 @@ pub(super) const TOOLS: &[Tool] = &[
     ),
 ];
 
-/// Flags that turn a rewriting of style into a check of it.
+/// Flags that turn a formatter into a check.
 pub(super) const CHECKING: [&str; 10] = [
     "--check",
     "-check",
@@ -476,5 +476,5 @@ pub(super) const CHECKING: [&str; 10] = [
     "--check-only",
 ];
 
-/// Flags that turn a check of style into a rewriting of it.
+/// Flags that turn a linter into a fixer.
 pub(super) const FIXING: [&str; 4] = ["--fix", "--autocorrect", "--autocorrect-all", "--apply"];

@@ -3,7 +3,7 @@
 use super::{Offer, Target, script};
 use crate::repo::project::sources::Opened;
 
-/// The aliases of a mix.exs.
+/// Reads the aliases of a mix.exs.
 pub(super) fn mix(opened: &Opened<'_>) -> Vec<Offer> {
     let mut offers = Vec::new();
     let mut open: Option<i32> = None;

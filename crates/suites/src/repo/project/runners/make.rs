@@ -1,4 +1,4 @@
-//! Makefiles: targets that are meant to be typed.
+//! Makefiles: targets that people type.
 
 use super::{Offer, Target, script};
 use crate::repo::{
@@ -7,13 +7,13 @@ use crate::repo::{
 };
 use std::collections::HashSet;
 
-/// The targets of a Makefile and of those that it includes by name.
+/// Reads the targets of a Makefile and of those it includes by name.
 pub(super) fn makefile(sources: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
     let mut offers = targets_of(path, text);
     for included in included(text) {
         let found = join(folder_of(path), included).filter(|it| sources.tree.file(it).is_some());
         let Some(included) = found else { continue };
-        // A file that can't be read is missing from the list, and `make` would say so.
+        // An unreadable file is missing from the list, and `make` would report it.
         let Ok(text) = sources.tree.text(&included) else { continue };
         let known: HashSet<String> = offers.iter().map(|offer| offer.name.clone()).collect();
         let more = targets_of(&included, &text);
@@ -43,7 +43,7 @@ fn included(text: &str) -> impl Iterator<Item = &str> {
 fn targets(text: &str) -> Vec<Target> {
     let mut found: Vec<Target> = Vec::new();
     let mut phony: HashSet<String> = HashSet::new();
-    // Where the recipe that is being read goes.
+    // Targets of the current recipe.
     let mut open: std::ops::Range<usize> = 0..0;
     let mut lines = (1..).zip(text.lines());
     while let Some((number, line)) = lines.next() {
@@ -84,7 +84,7 @@ fn targets(text: &str) -> Vec<Target> {
     found
 }
 
-/// What stands before and after the colon of a rule.
+/// Splits a rule at its colon.
 fn rule(line: &str) -> Option<(&str, &str)> {
     let (names, needs) = line.split_once(':')?;
     let is_rule = !names.is_empty()
@@ -96,7 +96,7 @@ fn rule(line: &str) -> Option<(&str, &str)> {
     is_rule.then(|| (names.trim(), needs.trim_start_matches(':')))
 }
 
-/// Whether a target is a task and not a file to be made.
+/// Whether a target is a task and not a file to build.
 fn is_typed(name: &str, phony: &HashSet<String>) -> bool {
     if name.starts_with(['.', '_']) || name.contains(['/', '*']) {
         return false;
@@ -104,7 +104,7 @@ fn is_typed(name: &str, phony: &HashSet<String>) -> bool {
     phony.contains(name) || (!name.contains('.') && purpose::of_name(name).is_some())
 }
 
-/// The Makefile that Sphinx writes hands every target on.
+/// Whether it is a Sphinx Makefile, which passes every target on.
 fn sphinx(text: &str) -> Option<Target> {
     let at = text.lines().position(|line| line.starts_with("%: Makefile"))?;
     let is_sphinx = text.contains("sphinx-build") || text.contains("SPHINXBUILD");

@@ -1,6 +1,6 @@
-//! What a project's own task files offer to be typed: Makefile, justfile, Taskfile, scripts of manifests and their kin.
+//! Targets in a project's task files: Makefile, justfile, Taskfile, manifest scripts and similar.
 //!
-//! Must not know what a target is for; `commands` judges that.
+//! Must not know the purpose of a target; `commands` judges that.
 
 mod elixir;
 mod make;
@@ -19,35 +19,35 @@ use crate::{
     repo::tree::{folder_of, name_of},
 };
 
-/// Something that a task file offers.
+/// A target in a task file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Offer {
-    /// As it is typed.
+    /// Command as typed.
     pub(super) command: String,
-    /// What the file calls it; empty for what is run when nothing is named.
+    /// Name in the file; empty for the default target.
     pub(super) name: String,
-    /// What it runs, as far as the file says so: a script for a shell.
+    /// Its shell script, as far as the file contains it.
     pub(super) body: String,
-    /// The file that offers it.
+    /// Source file.
     pub(super) path: String,
-    /// From 1.
+    /// Line number from 1.
     pub(super) line: Option<u32>,
 }
 
 impl Offer {
-    /// The folder to type it in; empty at the top.
+    /// Working folder; empty at the root.
     pub(super) fn folder(&self) -> &str {
         match folder_of(&self.path) {
-            // Scripts are run from the top, whatever folder they lie in.
+            // Scripts are run from the root, whatever their folder.
             _ if self.command.starts_with("./") => "",
-            // What lies in a hidden folder configures the one around it.
+            // Files in a hidden folder configure its parent.
             hidden if name_of(hidden).starts_with('.') => folder_of(hidden),
             folder => folder,
         }
     }
 }
 
-/// A target as a file declares it, before it is known how it is typed.
+/// A target as declared in a file, before its command is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Target {
     name: String,
@@ -61,7 +61,7 @@ impl Target {
     }
 }
 
-/// Everything that task files offer, and what is wrong with them.
+/// Returns all targets in task files, and problems with them.
 pub(super) fn offers(sources: &Sources<'_>) -> (Vec<Offer>, Vec<Problem>) {
     let mut offers = Vec::new();
     let mut problems = Vec::new();
@@ -81,7 +81,7 @@ pub(super) fn offers(sources: &Sources<'_>) -> (Vec<Offer>, Vec<Problem>) {
     (offers, problems)
 }
 
-/// Scripts in the usual folders that are called after what they do: `script/test`, `bin/setup`.
+/// Finds scripts in standard folders named after their purpose: `script/test`, `bin/setup`.
 fn executables(sources: &Sources<'_>) -> Vec<Offer> {
     let named = |path: &&&str| {
         let name = name_of(path);
@@ -98,7 +98,7 @@ fn executables(sources: &Sources<'_>) -> Vec<Offer> {
     paths.map(offer).collect()
 }
 
-/// Task files in languages of their own.
+/// Task files with their own syntax.
 fn read_texts(sources: &Sources<'_>, offers: &mut Vec<Offer>, problems: &mut Vec<Problem>) {
     type Reads = fn(&Sources<'_>, &str, &str) -> Vec<Offer>;
     let readers: [(Role, Reads); 6] = [
@@ -122,7 +122,7 @@ fn read_texts(sources: &Sources<'_>, offers: &mut Vec<Offer>, problems: &mut Vec
     }
 }
 
-/// Task files that are trees of values.
+/// Task files in JSON, TOML or YAML.
 fn read_trees(sources: &Sources<'_>, offers: &mut Vec<Offer>, problems: &mut Vec<Problem>) {
     type Reads = fn(&str, &str, &serde_json::Value) -> Vec<Offer>;
     let readers: [(Role, Reads); 4] = [
@@ -144,14 +144,14 @@ fn read_trees(sources: &Sources<'_>, offers: &mut Vec<Offer>, problems: &mut Vec
     }
 }
 
-/// A script of these commands.
+/// Joins commands into a script.
 fn script(commands: impl Iterator<Item = String>) -> String {
     let mut script = commands.collect::<Vec<_>>().join("\n");
     script.push('\n');
     script
 }
 
-/// The commands of a task, whichever way they are written: a text, a list, or a table with one of these keys.
+/// Returns the commands of a task, written as a string, a list, or a table with one of these keys.
 fn body(value: &serde_json::Value, keys: &[&str]) -> String {
     use serde_json::Value;
     match value {

@@ -1,13 +1,13 @@
-//! Task runners of Python: tox, nox, invoke, and the tasks that pyproject.toml holds for poe, PDM, Hatch and others.
+//! Python task runners: tox, nox, invoke, and pyproject.toml tasks for poe, PDM, Hatch and others.
 
 use super::{Offer, Target, body};
 use crate::repo::project::sources::{Opened, Sources, line_of, line_starting};
 use serde_json::Value;
 
-/// Keys under which runners keep what a task does.
+/// Keys of a task's commands.
 const KEYS: [&str; 6] = ["cmd", "shell", "composite", "sequence", "script", "chain"];
 
-/// Tables of tasks in pyproject.toml, and how a task is typed.
+/// Task tables in pyproject.toml, and the command prefix.
 const TABLES: [(&str, &str); 6] = [
     ("/tool/poe/tasks", "poe"),
     ("/tool/pdm/scripts", "pdm run"),
@@ -17,7 +17,7 @@ const TABLES: [(&str, &str); 6] = [
     ("/tool/hatch/envs/default/scripts", "hatch run"),
 ];
 
-/// The tasks of a pyproject.toml.
+/// Reads the tasks of a pyproject.toml.
 pub(super) fn manifest(opened: &Opened<'_>) -> Vec<Offer> {
     let path = &opened.manifest.path;
     let mut offers = Vec::new();
@@ -59,13 +59,13 @@ fn tasks(path: &str, text: &str, at: (&Value, &str), runner: &str) -> Vec<Offer>
     public.map(offer).collect()
 }
 
-/// The tasks of a pixi.toml.
+/// Reads the tasks of a pixi.toml.
 pub(super) fn pixi(path: &str, text: &str, value: &Value) -> Vec<Offer> {
     let table = value.get("tasks").map(|table| (table, "[tasks]"));
     table.map(|at| tasks(path, text, at, "pixi run")).unwrap_or_default()
 }
 
-/// The environments of tox inside pyproject.toml.
+/// Reads tox environments in pyproject.toml.
 fn tox_table(path: &str, text: &str, table: &Value) -> Vec<Offer> {
     let mut offers = vec![all_environments(path, line_starting(text, "[tool.tox"))];
     if let Some(old) = table.get("legacy_tox_ini").and_then(Value::as_str) {
@@ -88,7 +88,7 @@ fn all_environments(path: &str, line: Option<u32>) -> Offer {
     Target { name: "test".into(), body: String::new(), line }.offer(path, "tox".into())
 }
 
-/// `py312` and `py-dj42` are versions of the tests, not tasks.
+/// Whether an environment is a task: `py312` and `py-dj42` are test variants.
 fn is_task(name: &str) -> bool {
     !name.is_empty()
         && !name.contains(['{', '}', ','])
@@ -98,7 +98,7 @@ fn is_task(name: &str) -> bool {
         && !name.split('-').any(|part| part.starts_with("py3"))
 }
 
-/// The environments of a tox.ini.
+/// Reads the environments of a tox.ini.
 pub(super) fn tox(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
     // Linters keep their settings in this file as well.
     let line = line_starting(text, "[tox]").or_else(|| line_starting(text, "[testenv]"));
@@ -139,7 +139,7 @@ fn tox_environments(path: &str, text: &str) -> Vec<Offer> {
     offers
 }
 
-/// The sessions of a noxfile.py.
+/// Reads the sessions of a noxfile.py.
 pub(super) fn nox(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
     let mut offers =
         vec![Target { name: "test".into(), ..Target::default() }.offer(path, "nox".into())];
@@ -150,7 +150,7 @@ pub(super) fn nox(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
     offers
 }
 
-/// The tasks of a tasks.py for invoke.
+/// Reads the tasks of a tasks.py for invoke.
 pub(super) fn invoke(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
     let imports = |line: &str| line.starts_with("from invoke") || line.starts_with("import invoke");
     if !text.lines().any(imports) {
@@ -167,7 +167,7 @@ pub(super) fn invoke(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
         .collect()
 }
 
-/// Functions under a decorator, by the name that it gives them or by their own.
+/// Finds decorated functions, by the decorator's name argument or their own name.
 fn decorated(text: &str, decorators: &[&str]) -> Vec<Target> {
     let mut found = Vec::new();
     let mut under: Option<Option<String>> = None;
@@ -191,7 +191,7 @@ fn decorated(text: &str, decorators: &[&str]) -> Vec<Target> {
     found
 }
 
-/// The name that an argument `name="…"` gives.
+/// Returns the value of an argument `name="…"`.
 fn named(line: &str) -> Option<String> {
     let (before, rest) = line.split_once("name=")?;
     let rest = rest.strip_prefix(['"', '\''])?;

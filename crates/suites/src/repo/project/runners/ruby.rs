@@ -3,7 +3,7 @@
 use super::{Offer, Target, script};
 use crate::repo::{project::sources::Sources, tree::folder_of};
 
-/// Tasks that a library defines when it is asked to: what stands in the Rakefile, and the name without an argument.
+/// Tasks that a library defines: text in the Rakefile, and the default name.
 const LIBRARIES: [(&str, &str); 7] = [
     ("RSpec::Core::RakeTask.new", "spec"),
     ("Rake::TestTask.new", "test"),
@@ -14,7 +14,7 @@ const LIBRARIES: [(&str, &str); 7] = [
     ("Rake::TestTask.create", "test"),
 ];
 
-/// The tasks of a Rakefile that lie in no namespace.
+/// Reads the tasks of a Rakefile outside namespaces.
 pub(super) fn rakefile(sources: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
     let bundled = sources.has(folder_of(path), "Gemfile");
     let rake = if bundled { "bundle exec rake" } else { "rake" };
@@ -53,14 +53,14 @@ fn task_names(line: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What a task runs first: `task default: [:test, :lint]`, `task :a => %w[b c]`.
+/// Returns the prerequisites of a task: `task default: [:test, :lint]`, `task :a => %w[b c]`.
 fn prerequisites(line: &str) -> impl Iterator<Item = &str> {
     let rest = line.split_once("=>").or_else(|| line.split_once(": ")).map_or("", |(_, rest)| rest);
     let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-');
     rest.split(move |letter| !is_part(letter)).filter(|word| word.len() > 1 && *word != "do")
 }
 
-/// A name as Ruby writes it: `:test`, `"test"`, `test:`.
+/// Parses a Ruby name: `:test`, `"test"`, `test:`.
 fn symbol(text: &str) -> Option<&str> {
     let is_part = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-');
     let text = text.trim_start_matches(['(', ' ']);

@@ -1,10 +1,10 @@
-//! Scripts of manifests in JSON: package.json, deno.json, composer.json.
+//! Scripts in JSON manifests: package.json, deno.json, composer.json.
 
 use super::{Offer, Target, body};
 use crate::repo::project::sources::{Opened, line_of};
 use serde_json::Value;
 
-/// Scripts that a package manager runs by itself.
+/// Lifecycle scripts that a package manager runs by itself.
 const HOOKS: [&str; 13] = [
     "vscode:prepublish",
     "prepare",
@@ -21,7 +21,7 @@ const HOOKS: [&str; 13] = [
     "preuninstall",
 ];
 
-/// Commands of Composer's own that a script can't take the place of.
+/// Composer commands that a script cannot override.
 const COMPOSER: [&str; 12] = [
     "archive",
     "audit",
@@ -37,7 +37,7 @@ const COMPOSER: [&str; 12] = [
     "validate",
 ];
 
-/// The scripts of a package.json.
+/// Reads the scripts of a package.json.
 pub(super) fn package(opened: &Opened<'_>) -> Vec<Offer> {
     let manager = opened.manifest.manager.as_deref().unwrap_or("npm");
     let Some(scripts) = opened.value.get("scripts").and_then(Value::as_object) else {
@@ -65,7 +65,7 @@ pub(super) fn package(opened: &Opened<'_>) -> Vec<Offer> {
     offers
 }
 
-/// The tasks of a deno.json.
+/// Reads the tasks of a deno.json.
 pub(super) fn deno(opened: &Opened<'_>) -> Vec<Offer> {
     let Some(tasks) = opened.value.get("tasks").and_then(Value::as_object) else {
         return Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn deno(opened: &Opened<'_>) -> Vec<Offer> {
     tasks.iter().map(offer).collect()
 }
 
-/// The scripts of a composer.json.
+/// Reads the scripts of a composer.json.
 pub(super) fn composer(opened: &Opened<'_>) -> Vec<Offer> {
     let Some(scripts) = opened.value.get("scripts").and_then(Value::as_object) else {
         return Vec::new();
@@ -90,7 +90,7 @@ pub(super) fn composer(opened: &Opened<'_>) -> Vec<Offer> {
             name => format!("composer {name}"),
         };
         let line = line_of(&opened.text, "\"scripts\"", name);
-        // `@php` and `@test` stand for the interpreter and for other scripts.
+        // `@php` and `@test` refer to the interpreter and to other scripts.
         let body = body(script, &[]).replace('@', "");
         Target { name: name.clone(), body, line }.offer(&opened.manifest.path, command)
     };

@@ -1,10 +1,10 @@
-//! Task runners with files of their own: just, Task, cargo-make, and aliases of Cargo.
+//! Task runners with their own files: just, Task, cargo-make, and Cargo aliases.
 
 use super::{Offer, Target, body, script};
 use crate::repo::project::sources::{Sources, line_of, line_starting};
 use serde_json::Value;
 
-/// The recipes of a justfile that are not private.
+/// Reads the public recipes of a justfile.
 pub(super) fn justfile(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
     let mut found: Vec<(Target, Vec<String>)> = Vec::new();
     let mut private = false;
@@ -36,7 +36,7 @@ pub(super) fn justfile(_: &Sources<'_>, path: &str, text: &str) -> Vec<Offer> {
     found.into_iter().map(typed).collect()
 }
 
-/// The name of a recipe, the parameters that must be given, as `<name>`, and what it runs first.
+/// Parses a recipe's name, its required parameters as `<name>`, and its dependencies.
 fn recipe(line: &str) -> Option<(&str, Vec<String>, String)> {
     let line = line.strip_prefix('@').unwrap_or(line);
     let (head, rest) = split_outside_quotes(line)?;
@@ -75,7 +75,7 @@ fn split_outside_quotes(line: &str) -> Option<(&str, &str)> {
     (!head.starts_with('#')).then(|| (head, rest.strip_prefix(':').unwrap_or(rest)))
 }
 
-/// The tasks of a Taskfile that are not internal.
+/// Reads the public tasks of a Taskfile.
 pub(super) fn taskfile(path: &str, text: &str, value: &Value) -> Vec<Offer> {
     let Some(tasks) = value.get("tasks").and_then(Value::as_object) else { return Vec::new() };
     let is_public = |task: &Value| task.get("internal") != Some(&Value::Bool(true));
@@ -92,7 +92,7 @@ pub(super) fn taskfile(path: &str, text: &str, value: &Value) -> Vec<Offer> {
     listed.map(offer).collect()
 }
 
-/// The tasks of cargo-make that are not private.
+/// Reads the public cargo-make tasks.
 pub(super) fn cargo_make(path: &str, text: &str, value: &Value) -> Vec<Offer> {
     let Some(tasks) = value.get("tasks").and_then(Value::as_object) else { return Vec::new() };
     let is_public = |task: &Value| task.get("private") != Some(&Value::Bool(true));
@@ -105,7 +105,7 @@ pub(super) fn cargo_make(path: &str, text: &str, value: &Value) -> Vec<Offer> {
     listed.map(offer).collect()
 }
 
-/// Aliases of Cargo that stand for longer commands.
+/// Reads Cargo aliases.
 pub(super) fn cargo_aliases(path: &str, text: &str, value: &Value) -> Vec<Offer> {
     let Some(aliases) = value.get("alias").and_then(Value::as_object) else { return Vec::new() };
     let offer = |(name, alias): (&String, &Value)| {

@@ -5,7 +5,7 @@ use crate::repo::{
 };
 use std::fs;
 
-/// Compares what these files offer: command, folder, path and line.
+/// Checks the targets in these files: command, folder, path and line.
 fn check(files: &[(&str, &str)], ecosystem: &str, want: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {

@@ -1,4 +1,4 @@
-//! Applications, and projects that are no programs.
+//! Applications, and projects that are not programs.
 
 use super::{Fixture, dependency};
 use crate::repo::report::Purpose;

@@ -1,4 +1,4 @@
-//! Whole projects of many ecosystems, each with every field of what is told about it.
+//! Tests of whole projects in many ecosystems, with every reported field.
 
 mod applications;
 mod compiled;
@@ -9,7 +9,7 @@ use crate::repo::report::{Dependency, Purpose};
 use std::fs;
 use tempfile::TempDir;
 
-/// A project on disk, with what other modules read of it.
+/// A project on disk, with results of other modules.
 struct Fixture {
     folder: TempDir,
     manifests: Vec<Manifest>,
@@ -17,7 +17,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// Of these files; README, guide and pipelines are found by their names.
+    /// Creates these files; README, guide and pipelines are found by name.
     fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut presence = Presence::default();
@@ -38,7 +38,7 @@ impl Fixture {
         Self { folder, manifests: Vec::new(), presence }
     }
 
-    /// With a manifest: its path, ecosystem and name, and what it asks for.
+    /// Adds a manifest: path, ecosystem, name and dependencies.
     fn with(mut self, path: &str, ecosystem: &str, name: &str, asks_for: &[&str]) -> Self {
         let runtime = |name: &&str| dependency(name, Purpose::Runtime);
         self.manifests.push(Manifest {
@@ -51,13 +51,13 @@ impl Fixture {
         self
     }
 
-    /// Changes the manifest that was added last.
+    /// Changes the last added manifest.
     fn where_it(mut self, change: impl FnOnce(&mut Manifest)) -> Self {
         change(self.manifests.last_mut().unwrap());
         self
     }
 
-    /// Compares all that is told, one line for each thing.
+    /// Checks all results, one line per item.
     fn check(self, want: &[&str]) {
         let tree = Tree::of(self.folder.path());
         let (project, problems) = describe(&tree, &self.manifests, &self.presence, &|| false);

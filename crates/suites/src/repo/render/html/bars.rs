@@ -1,21 +1,21 @@
-//! Bars: one line each, with its name before and its figures behind.
+//! Bar charts: one line per bar, with its name before and its figures after it.
 
 use super::markup::{Markup, Text, put, text};
 
 /// One bar.
 #[derive(Debug)]
 pub(super) struct Bar<'a> {
-    /// Before it.
+    /// Name before the bar.
     pub(super) name: &'a str,
-    /// Its parts from the left, each of them from 0 to 1, in the tint of this class.
+    /// Segments from the left, each from 0 to 1, with their tint class.
     pub(super) parts: Vec<(f64, &'static str)>,
-    /// The figure behind it.
+    /// Figure after the bar.
     pub(super) value: String,
-    /// What else there is to say.
+    /// Additional note.
     pub(super) note: String,
 }
 
-/// What the tints mean, beside the words.
+/// Draws the legend of the tints.
 pub(super) fn legend(out: &mut Markup, entries: &[(&'static str, &str)]) {
     put!(out, "<ul class=\"legend\">");
     for (tint, meaning) in entries {
@@ -28,7 +28,7 @@ pub(super) fn legend(out: &mut Markup, entries: &[(&'static str, &str)]) {
     put!(out, "</ul>");
 }
 
-/// The bars, one below the other.
+/// Draws the bars, one below the other.
 pub(super) fn bars(out: &mut Markup, label: Text<'_>, all: &[Bar<'_>]) {
     put!(out, "<ul class=\"bars\" aria-label=\"{label}\">");
     for bar in all {
@@ -41,7 +41,7 @@ pub(super) fn bars(out: &mut Markup, label: Text<'_>, all: &[Bar<'_>]) {
         for (share, tint) in &bar.parts {
             let wide = share.clamp(0.0, 1.0 - from);
             if wide > 0.0 {
-                // A sliver stays visible, however small its share.
+                // Even the smallest share stays visible.
                 let shown = (wide * 100.0).max(0.4);
                 put!(
                     out,

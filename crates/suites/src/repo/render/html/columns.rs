@@ -10,11 +10,11 @@ use crate::repo::{
     report::{Month, Release},
 };
 
-/// Room for the figures at the left.
+/// Left margin for figures.
 const LEFT: f64 = 40.0;
-/// Room for the years below.
+/// Bottom margin for years.
 const BELOW: f64 = 44.0;
-/// Room above, so that the topmost figure is not cut.
+/// Top margin, so that the top figure is not cut off.
 const ABOVE: f64 = 10.0;
 
 /// Whether a release falls into one of the months.
@@ -78,7 +78,7 @@ pub(super) fn draw(months: &[Month], releases: &[Release], frame: Frame) -> Draw
     Drawing { height, body }
 }
 
-/// One diamond for a month with releases.
+/// Draws one diamond for a month with releases.
 fn mark_releases(body: &mut Markup, month: &Month, releases: &[Release], (x, y): (f64, f64)) {
     let titles: Vec<String> = releases
         .iter()
@@ -95,7 +95,7 @@ fn mark_releases(body: &mut Markup, month: &Month, releases: &[Release], (x, y):
     }
 }
 
-/// A round step with which at most six lines reach the largest figure.
+/// Returns a round step that needs at most six lines to reach the largest figure.
 fn tick(most: u64) -> u64 {
     let mut power = 1;
     loop {

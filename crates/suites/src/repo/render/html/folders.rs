@@ -1,12 +1,12 @@
-//! The folders of a report as a tree, for the pictures that show it.
+//! The folders of a report as a tree, for pictures.
 
 use crate::repo::report::Structure;
 use std::collections::HashMap;
 
-/// A folder, or a file of the top level.
+/// A folder, or a top-level file.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Folder {
-    /// The last part of its path, with `/` at the end of a folder's.
+    /// Last part of its path; a folder ends with `/`.
     pub(super) name: String,
     /// The whole path.
     pub(super) path: String,
@@ -19,21 +19,21 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Everything below the analysed folder.
+    /// Builds the tree of the analyzed folder.
     pub(super) fn root(structure: &Structure) -> Self {
         let mut branches: Vec<_> = structure.tree.iter().collect();
         branches.sort_by(|one, other| one.path.cmp(&other.path));
         let mut places: HashMap<&str, usize> = HashMap::new();
         let mut parents = Vec::with_capacity(branches.len());
         for (index, branch) in branches.iter().enumerate() {
-            // The list is bounded, so a folder's own folder may not be in it: then the next one above is.
+            // The list is limited, so a parent may be missing: then the next ancestor is used.
             let parent = ancestors(&branch.path).find_map(|path| places.get(path).copied());
             parents.push(parent);
             places.insert(&branch.path, index);
         }
         let mut below: Vec<Vec<Self>> = vec![Vec::new(); branches.len()];
         let mut top = Vec::new();
-        // Sorted by path, whatever lies in a folder comes after it.
+        // Sorted by path, so the contents of a folder come after it.
         for (index, branch) in branches.iter().enumerate().rev() {
             let parent = parents.get(index).copied().flatten();
             let above = parent.and_then(|at| branches.get(at)).map_or("", |above| &*above.path);
@@ -67,7 +67,7 @@ fn order(folders: &mut [Folder]) {
         .sort_by(|one, other| other.bytes.cmp(&one.bytes).then_with(|| one.path.cmp(&other.path)));
 }
 
-/// `a/b/` and `a/` for `a/b/c/`, nearest first.
+/// Yields the ancestors, nearest first: `a/b/` and `a/` for `a/b/c/`.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     let inner = path.strip_suffix('/').unwrap_or(path);
     inner.rmatch_indices('/').filter_map(|(at, _)| path.get(..=at))

@@ -1,4 +1,4 @@
-//! Packages of the repository that ask for each other, in layers.
+//! Dependency graph of the repository's packages, in layers.
 
 use super::{
     layers::{Layers, arrange},
@@ -13,7 +13,7 @@ use crate::repo::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// Packages in one picture; those with the most edges.
+/// Maximum number of packages in one picture; those with the most edges.
 const MOST: usize = 44;
 
 /// A package.
@@ -23,18 +23,18 @@ struct Node {
     told: String,
 }
 
-/// Packages and who asks for whom.
+/// Packages and their dependencies.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     nodes: Vec<Node>,
     edges: Vec<(usize, usize)>,
     layers: Layers,
-    /// Packages that have edges, but no room in the picture.
+    /// Number of packages with edges that do not fit in the picture.
     pub(super) left_out: usize,
 }
 
 impl Graph {
-    /// The graph of a report's internal edges.
+    /// Creates the graph of a report's internal edges.
     pub(super) fn new(manifests: &[Manifest], internal: &[InternalEdge]) -> Self {
         let mut degrees: BTreeMap<&str, usize> = BTreeMap::new();
         for edge in internal.iter().filter(|edge| edge.from != edge.to) {
@@ -80,19 +80,19 @@ impl Graph {
         self.edges.is_empty()
     }
 
-    /// Whether half of the page is enough for it.
+    /// Whether it fits in half of the page.
     pub(super) fn is_small(&self) -> bool {
         self.nodes.len() <= 14
     }
 
-    /// What there is to see.
+    /// Describes the picture.
     pub(super) fn describe(&self) -> String {
         let packages = counted(whole(self.nodes.len()), "package", "packages");
         let edges = counted(whole(self.edges.len()), "edge", "edges");
         format!("{packages} and {edges}; each package is above its dependencies.")
     }
 
-    /// Whether packages ask for each other in a circle.
+    /// Whether there is a dependency cycle.
     pub(super) fn goes_round(&self) -> bool {
         self.layers.lines.iter().any(|line| line.against)
     }
@@ -140,7 +140,7 @@ impl Graph {
     }
 }
 
-/// A manifest without a name goes by its folder.
+/// Names a manifest without a name by its folder.
 fn folder(path: &str) -> String {
     path.rsplit_once('/').map_or(path, |(folder, _)| folder).to_owned()
 }

@@ -1,4 +1,4 @@
-//! How much of each folder is documented: one cell per folder, darker the more, with its figure in it.
+//! Documentation coverage as a heat map: one cell per folder, darker for higher coverage, with its figure.
 
 use super::markup::{Markup, path, put, text};
 use crate::repo::{
@@ -7,18 +7,18 @@ use crate::repo::{
 };
 use std::collections::BTreeMap;
 
-/// Lower ends of the steps of the scale, in per cent.
+/// Lower bounds of the scale steps, in percent.
 const STEPS: [f64; 5] = [0.0, 25.0, 50.0, 75.0, 95.0];
-/// Cells that are shown.
+/// Maximum number of cells.
 const MOST: usize = 60;
-/// More groups than this would be rows of one cell each.
+/// Maximum number of groups; more would be rows of one cell.
 const MOST_GROUPS: usize = 8;
 
 fn step(share: f64) -> usize {
     STEPS.iter().rposition(|low| bounded(share) >= *low).unwrap_or_default()
 }
 
-/// The scale, from nothing to everything.
+/// Draws the scale, from nothing to everything.
 pub(super) fn scale(out: &mut Markup) {
     put!(out, "<ul class=\"legend scale\" aria-label=\"Scale\">");
     for (index, low) in STEPS.iter().enumerate() {
@@ -31,7 +31,7 @@ pub(super) fn scale(out: &mut Markup) {
     put!(out, "</ul>");
 }
 
-/// The cells, folders of one top folder together; gives back how many are not shown.
+/// Draws the cells, grouped by top folder; returns how many are not shown.
 pub(super) fn heat(out: &mut Markup, folders: &[Covered]) -> usize {
     let shown: Vec<&Covered> = folders.iter().take(MOST).collect();
     let mut groups: BTreeMap<&str, Vec<&Covered>> = BTreeMap::new();

@@ -1,38 +1,38 @@
-//! Puts the nodes of a graph into layers, so that lines run downwards and cross seldom. The same graph always gives the
-//! same layers.
+//! Arranges the nodes of a graph in layers, so that edges run downward with few crossings. Deterministic for the same
+//! graph.
 
 use crate::repo::render::figures::{real, whole};
 
-/// Sweeps over the layers in search of fewer crossings.
+/// Maximum number of sweeps to reduce crossings.
 const SWEEPS: usize = 16;
 
-/// A node in its layer, or the place where a long line passes through.
+/// A node in its layer, or a point where a long edge passes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Item {
-    /// `None` where a line passes.
+    /// Node index; `None` for a passing edge.
     pub(super) node: Option<usize>,
     layer: usize,
 }
 
-/// A line, from the upper end to the lower one.
+/// An edge, from the upper to the lower end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
-    /// Which edge it is.
+    /// Index of the edge.
     pub(super) edge: usize,
-    /// Its ends, and the places where it passes between them.
+    /// Its ends, and the items it passes between them.
     pub(super) through: Vec<usize>,
-    /// Whether it runs against the order: the two ask for each other, by whatever way round.
+    /// Whether it runs upward, as part of a cycle.
     pub(super) against: bool,
 }
 
 /// Nodes in layers.
 #[derive(Debug, Default)]
 pub(super) struct Layers {
-    /// Every item; the first ones are the nodes in their order.
+    /// All items; the first ones are the nodes in order.
     pub(super) items: Vec<Item>,
-    /// Items from left to right, the uppermost layer first.
+    /// Items from left to right, top layer first.
     pub(super) rows: Vec<Vec<usize>>,
-    /// The lines to draw: those that do not follow from others.
+    /// Edges to draw, without indirect ones.
     pub(super) lines: Vec<Line>,
 }
 
@@ -79,7 +79,7 @@ pub(super) fn arrange(nodes: usize, edges: &[(usize, usize)]) -> Layers {
     layers
 }
 
-/// Which edges close a circle, seen from the first node on.
+/// Finds edges that close a cycle, from the first node on.
 fn edges_against(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {
@@ -101,7 +101,7 @@ fn edges_against(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
             *asked = true;
         }
     });
-    // Nodes that nobody asks for first: they are at the top whatever else there is.
+    // Nodes without dependents first: they are always at the top.
     let mut starts: Vec<usize> = (0..nodes).collect();
     starts.sort_by_key(|node| asked.get(*node).copied());
     for start in starts {
@@ -136,10 +136,10 @@ fn edges_against(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     against
 }
 
-/// How far below the top each node stands: below everything that asks for it.
+/// Returns the layer of each node: below all its dependents.
 fn depths(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let mut depth = vec![0; nodes];
-    // Without circles, the longest way has fewer edges than there are nodes.
+    // Without cycles, the longest path has fewer edges than nodes.
     for _ in 0..nodes {
         let mut moved = false;
         for &(from, to) in edges.iter().filter(|(from, to)| from != to) {
@@ -156,7 +156,7 @@ fn depths(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     depth
 }
 
-/// Which edges follow from others: there is a longer way between the same two nodes.
+/// Finds indirect edges: there is a longer path between the same nodes.
 fn implied(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
     let mut next: Vec<Vec<usize>> = vec![Vec::new(); nodes];
     for &(from, to) in edges.iter().filter(|(from, to)| from != to) {
@@ -193,7 +193,7 @@ fn implied(nodes: usize, edges: &[(usize, usize)]) -> Vec<bool> {
 }
 
 impl Layers {
-    /// Orders each row by where its neighbours stand, downwards and upwards in turn, and keeps the best order seen.
+    /// Orders each row by neighbor positions, downward and upward in turn, and keeps the best order.
     fn untangle(&mut self) {
         let pairs: Vec<(usize, usize)> = self
             .lines

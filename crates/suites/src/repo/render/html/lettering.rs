@@ -1,24 +1,24 @@
-//! How wide text is in a picture, so that nothing is drawn where it does not fit. An estimate: the reader's font is unknown.
+//! Estimates text width in pictures, so that text fits. The reader's font is unknown.
 
-/// Size of most text in pictures.
+/// Font size of most text in pictures.
 pub(super) const SMALL: f64 = 12.0;
 
-/// Width of a text in units of the picture.
+/// Returns the width of a text in picture units.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(advance).sum::<f64>() * size
 }
 
-/// The text, or as much of its beginning as there is room for.
+/// Truncates a text at the end to fit.
 pub(super) fn fit(text: &str, size: f64, room: f64) -> Option<String> {
     shorten(text, size, room, false)
 }
 
-/// The text, or as much of its end as there is room for: the end of a path tells most.
+/// Truncates a text at the start to fit: the end of a path is most useful.
 pub(super) fn fit_end(text: &str, size: f64, room: f64) -> Option<String> {
     shorten(text, size, room, true)
 }
 
-/// Fewer characters than this say nothing.
+/// Minimum number of characters of a useful label.
 const LEAST: usize = 5;
 
 fn shorten(text: &str, size: f64, room: f64, keep_end: bool) -> Option<String> {
@@ -47,7 +47,7 @@ fn shorten(text: &str, size: f64, room: f64, keep_end: bool) -> Option<String> {
     Some(if keep_end { format!("…{kept}") } else { format!("{}…", kept.trim_end()) })
 }
 
-/// Width of a character in ems, a little on the wide side.
+/// Returns the width of a character in ems, slightly overestimated.
 fn advance(character: char) -> f64 {
     match character {
         'i' | 'j' | 'l' | '.' | ',' | '\'' | '|' | ':' | ';' | '!' | ' ' | '/' | 'f' | 't'

@@ -1,10 +1,10 @@
-//! Text that becomes part of a page. Whatever comes from the report goes through [`text`], [`path`] or [`prose`].
+//! Escaping of text in a page. All report text goes through [`text`], [`path`] or [`prose`].
 
 use crate::repo::render::characters::deceives;
 pub(super) use crate::repo::render::markup::{Markup, put};
 use std::fmt::{self, Display, Write as _};
 
-/// Text from outside, safe inside an element and inside an attribute in double quotes.
+/// Escaped text, safe inside an element and a double-quoted attribute.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text<'a>(&'a str);
 
@@ -19,7 +19,7 @@ impl Display for Text<'_> {
     }
 }
 
-/// A path, which may break after each of its parts.
+/// An escaped path that may break after each part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Path<'a>(&'a str);
 
@@ -40,7 +40,7 @@ impl Display for Path<'_> {
     }
 }
 
-/// Sentences in which `code` stands between backticks.
+/// Escaped sentences with `code` between backticks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prose<'a>(&'a str);
 

@@ -1,4 +1,4 @@
-//! One self-contained page: inline style, pictures drawn here, and a script that the page does without.
+//! A self-contained page: inline style, generated pictures, and an optional script.
 
 mod bars;
 mod columns;

@@ -1,4 +1,4 @@
-//! The page around the sections: head, header with the key figures, contents, footer.
+//! The page around the sections: head, header with key figures, contents, footer.
 
 use super::{
     markup::{Markup, path, put, text},
@@ -15,10 +15,10 @@ use crate::repo::{
 pub(super) const STYLE: &str = include_str!("style.css");
 pub(super) const SCRIPT: &str = include_str!("script.js");
 
-/// Digest of the script, which is the only one that the page's policy lets run. A test compares the two.
+/// Digest of the script, the only one allowed by the page's policy. A test compares the two.
 pub(super) const SCRIPT_DIGEST: &str = "sha256-c8U2ZZZ4+Kkzfo5XBBXmf4hIrELsXXqQUNlSxEQ7Crw=";
 
-/// The report as a page that asks no other host for anything.
+/// Renders the report as a page without external requests.
 pub fn html(report: &Report) -> String {
     let mut out = Markup::default();
     head(&mut out, report);
@@ -92,7 +92,7 @@ fn header(out: &mut Markup, report: &Report) {
     put!(out, "</dl></header>");
 }
 
-/// What it does in its own words, or what it is in ours.
+/// Writes the project's own description, or ours.
 fn summary(report: &Report) -> Option<String> {
     let project = report.project.as_ref();
     if let Some(own) =
@@ -123,7 +123,7 @@ fn facts(report: &Report) -> Vec<String> {
     facts
 }
 
-/// What people ask first, as far as it is known.
+/// Returns the key figures, as far as known.
 fn figures(report: &Report) -> Vec<(&'static str, String)> {
     let mut all = vec![("Files", count(report.structure.files))];
     match sections::code_lines(report) {

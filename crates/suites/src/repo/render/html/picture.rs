@@ -1,47 +1,47 @@
-//! The frame of a picture: drawn twice, for a wide page and for a phone, so that text keeps its size on both.
+//! Picture frames: each picture is drawn twice, for a wide page and a phone, to keep the text size.
 
 use super::markup::{Markup, put, text};
 
-/// How wide a picture is.
+/// Width of a picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Frame {
-    /// In units that are pixels where the page has its full width.
+    /// Width in units that are pixels at full page width.
     pub(super) width: f64,
     /// Whether it is for a phone.
     pub(super) narrow: bool,
 }
 
-/// Width of the text of a wide page.
+/// Text width of a wide page.
 pub(super) const WIDE: f64 = 860.0;
 /// Width of a phone, without its margins.
 const NARROW: f64 = 328.0;
 
-/// What is drawn.
+/// A drawn picture.
 #[derive(Debug)]
 pub(super) struct Drawing {
-    /// In the same units as the frame's width.
+    /// Height in the units of the frame's width.
     pub(super) height: f64,
-    /// Elements of SVG.
+    /// SVG elements.
     pub(super) body: Markup,
 }
 
-/// What a picture shows, for those who don't see it.
+/// Text alternative of a picture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Caption<'a> {
-    /// Names it in the page; one of its kind.
+    /// Unique id in the page.
     pub(super) id: &'static str,
-    /// In a few words.
+    /// Short title.
     pub(super) title: &'a str,
-    /// What there is to see.
+    /// Description of the contents.
     pub(super) description: &'a str,
 }
 
-/// Draws a picture that takes the whole width.
+/// Draws a full-width picture.
 pub(super) fn show(out: &mut Markup, caption: Caption<'_>, draw: impl Fn(Frame) -> Drawing) {
     show_in(out, caption, WIDE, draw);
 }
 
-/// Draws a picture that is so wide on a wide page.
+/// Draws a picture with this width on a wide page.
 pub(super) fn show_in(
     out: &mut Markup,
     caption: Caption<'_>,

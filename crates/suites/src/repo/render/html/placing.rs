@@ -1,18 +1,18 @@
-//! Gives the items of a layered graph their places: rows that fit the width, and lines as straight as they can be.
+//! Positions the items of a layered graph: rows that fit the width, and straight edges where possible.
 
 use super::layers::{Layers, Line};
 use super::markup::{Markup, put};
 
 /// Height of a box.
 pub(super) const TALL: f64 = 28.0;
-/// Room between two layers.
+/// Gap between two layers.
 const BETWEEN: f64 = 52.0;
-/// Room between two rows of one layer.
+/// Gap between two rows of one layer.
 const WITHIN: f64 = 10.0;
-/// Rounds of moving items towards those that they are joined to.
+/// Number of rounds that move items toward their neighbors.
 const ROUNDS: usize = 12;
 
-/// Where an item stands: a box, or a point without width where a line passes.
+/// Position of an item: a box, or a point where an edge passes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Place {
     pub(super) x: f64,
@@ -26,16 +26,16 @@ impl Place {
     }
 }
 
-/// Where every item stands.
+/// Positions of all items.
 #[derive(Debug)]
 pub(super) struct Placing {
-    /// In the order of the items.
+    /// In item order.
     pub(super) places: Vec<Place>,
-    /// Of the whole picture.
+    /// Height of the whole picture.
     pub(super) height: f64,
 }
 
-/// How much room there is across, and how much to keep between two items.
+/// Available width, and the gap between two items.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
     pub(super) across: f64,
@@ -43,7 +43,7 @@ pub(super) struct Room {
 }
 
 impl Placing {
-    /// Places items of these widths.
+    /// Positions items of these widths.
     pub(super) fn new(layers: &Layers, widths: &[f64], room: Room) -> Self {
         let mut places: Vec<Place> =
             widths.iter().map(|wide| Place { wide: *wide, ..Place::default() }).collect();
@@ -76,7 +76,7 @@ impl Placing {
         }
     }
 
-    /// Moves each item towards the middle of those that it is joined to, row by row, downwards and upwards in turn.
+    /// Moves each item toward the middle of its neighbors, row by row, downward and upward in turn.
     fn straighten(&mut self, rows: &[Vec<usize>], lines: &[Line], room: Room) {
         let mut above: Vec<Vec<usize>> = vec![Vec::new(); self.places.len()];
         let mut below = above.clone();
@@ -106,7 +106,7 @@ impl Placing {
         }
     }
 
-    /// Puts the items of a row as near to where they wish to be as their order and their widths allow.
+    /// Places the items of a row as close to their preferred positions as order and width allow.
     fn settle(&mut self, row: &[usize], room: Room, wish: impl Fn(usize) -> f64) {
         let wide = |at: usize| self.places.get(at).map_or(0.0, |place| place.wide);
         let mut offsets = Vec::with_capacity(row.len());
@@ -128,7 +128,7 @@ impl Placing {
         }
     }
 
-    /// A smooth way from the lower edge of one box to the upper edge of another.
+    /// Returns a smooth path from the lower edge of one box to the upper edge of another.
     pub(super) fn way(&self, line: &Line) -> String {
         let mut way = Markup::default();
         let mut last: Option<(f64, f64)> = None;
@@ -156,7 +156,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / f64::max(count, 1.0)
 }
 
-/// The values nearest to these, by squares, that never fall: neighbours in the wrong order meet in their middle.
+/// Returns the nearest nondecreasing values by least squares: neighbors in the wrong order meet in the middle.
 fn in_order(wishes: &[f64]) -> Vec<f64> {
     let mut blocks: Vec<(f64, f64, usize)> = Vec::new();
     for wish in wishes {
@@ -170,7 +170,7 @@ fn in_order(wishes: &[f64]) -> Vec<f64> {
     blocks.into_iter().flat_map(|(value, _, count)| std::iter::repeat_n(value, count)).collect()
 }
 
-/// Breaks a layer into as many rows as it needs, all of them about as long.
+/// Splits a layer into as many rows as needed, of similar length.
 fn wrap(layer: &[usize], widths: &[f64], room: Room) -> Vec<Vec<usize>> {
     let rows = fill(layer, widths, room);
     if rows.len() < 2 {

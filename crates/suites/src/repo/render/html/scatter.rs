@@ -1,4 +1,4 @@
-//! Changes by complexity: the further up and to the right, the hotter the spot.
+//! Scatter plot of changes and complexity: hot spots are at the top right.
 
 use super::{
     lettering::{SMALL, fit_end, width},
@@ -10,12 +10,12 @@ use crate::repo::{
     report::HotSpot,
 };
 
-/// Room at the left, the right, above and below the field.
+/// Margins: left, right, top, bottom.
 const MARGIN: (f64, f64, f64, f64) = (44.0, 14.0, 30.0, 44.0);
-/// Spots from this score on are the hot ones.
+/// Minimum score of a hot spot.
 pub(super) const HOT: f64 = 50.0;
 
-/// An axis on which each step multiplies: a few files change far more often than the rest.
+/// A logarithmic axis: a few files change far more often than the rest.
 #[derive(Debug, Clone, Copy)]
 struct Axis {
     low: f64,
@@ -40,7 +40,7 @@ impl Axis {
             + (value.max(1.0).ln() - self.low) / (self.high - self.low) * (self.to - self.from)
     }
 
-    /// Round values along the axis, no two of them closer than this where that can be.
+    /// Returns round values along the axis, with this minimum distance if possible.
     fn ticks(self, apart: f64) -> Vec<u64> {
         let along = |steps: &[u64]| {
             let powers = (0..15).map(|exponent| 10_u64.pow(exponent));
@@ -60,7 +60,7 @@ impl Axis {
     }
 }
 
-/// Draws the spots, and names the worst of them.
+/// Draws the spots, and labels the worst ones.
 pub(super) fn draw(spots: &[HotSpot], frame: Frame) -> Drawing {
     let height = if frame.narrow { 320.0 } else { 420.0 };
     let (left, right, above, below) = MARGIN;
@@ -128,7 +128,7 @@ fn grid(body: &mut Markup, frame: Frame, height: f64, (across, up): (Axis, Axis)
     put!(body, "<text class=\"soft\" x=\"0\" y=\"12\">complexity</text>");
 }
 
-/// Names as many of the worst spots as find a free place beside them.
+/// Labels as many of the worst spots as have free space next to them.
 fn name_worst(body: &mut Markup, spots: &[HotSpot], placed: &[(f64, f64, f64)], frame: Frame) {
     let mut taken: Vec<(f64, f64, f64)> = Vec::new();
     let most = if frame.narrow { 4 } else { 8 };
@@ -169,7 +169,7 @@ fn name_worst(body: &mut Markup, spots: &[HotSpot], placed: &[(f64, f64, f64)], 
     }
 }
 
-/// The name of the file, or its whole path where many files have that name.
+/// Returns the file name, or the whole path if the name is common.
 fn label(path: &str) -> &str {
     const COMMON: [&str; 9] =
         ["__init__", "app", "index", "init", "lib", "main", "mod", "tests", "types"];

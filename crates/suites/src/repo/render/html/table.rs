@@ -1,4 +1,4 @@
-//! Tables that scroll inside their own box, and that the script lets people sort and filter.
+//! Tables that scroll in their own box, and that the script can sort and filter.
 
 use super::markup::{Markup, path, prose, put, text};
 use crate::repo::{
@@ -9,45 +9,45 @@ use crate::repo::{
     report::Severity,
 };
 
-/// What a cell shows.
+/// Contents of a cell.
 #[derive(Debug, Clone)]
 pub(super) enum Cell<'a> {
     /// Sentences.
     Prose(&'a str),
-    /// A word of ours or of the report.
+    /// A word.
     Word(&'a str),
-    /// A name, and below it what it is.
+    /// A name with a description below.
     Titled(&'a str, &'a str),
-    /// Something to type, or a name in code.
+    /// A command or code name.
     Code(&'a str),
-    /// A file, with its line where there is one.
+    /// A file, with an optional line.
     Place(&'a str, Option<u64>),
     /// Several files.
     Places(&'a [String]),
     /// A number.
     Number(u64),
-    /// Per cent, with a bar.
+    /// A percentage with a bar.
     Share(f64),
-    /// Of 100, with a bar.
+    /// A score out of 100 with a bar.
     Score(f64),
-    /// What it costs.
+    /// A severity.
     Cost(Severity),
-    /// Nothing is known.
+    /// An empty cell.
     Nothing,
 }
 
 impl<'a> Cell<'a> {
-    /// Code, where there is any.
+    /// Creates a code cell, or an empty one.
     pub(super) fn code(value: Option<&'a str>) -> Self {
         value.filter(|value| !value.is_empty()).map_or(Self::Nothing, Self::Code)
     }
 
-    /// A word, where there is one.
+    /// Creates a word cell, or an empty one.
     pub(super) fn word(value: Option<&'a str>) -> Self {
         value.filter(|value| !value.is_empty()).map_or(Self::Nothing, Self::Word)
     }
 
-    /// A file, where there is one.
+    /// Creates a file cell, or an empty one.
     pub(super) fn place(value: Option<&'a str>) -> Self {
         value.map_or(Self::Nothing, |path| Self::Place(path, None))
     }
@@ -94,7 +94,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Words up to this long stay on one line.
+/// Maximum length of unbroken words.
 const SHORT: usize = 16;
 
 fn with_bar(out: &mut Markup, share: f64, shown: &str) {
@@ -106,7 +106,7 @@ fn with_bar(out: &mut Markup, share: f64, shown: &str) {
     );
 }
 
-/// How much something costs: a word, and as many strokes as it weighs.
+/// Writes a severity: a word, and strokes by weight.
 pub(super) fn mark(out: &mut Markup, severity: Severity) {
     let (strokes, class) = match severity {
         Severity::High => (3, "high"),
@@ -128,31 +128,31 @@ pub(super) fn mark(out: &mut Markup, severity: Severity) {
     put!(out, "</svg>{}</span>", wording::severity(severity));
 }
 
-/// A table with its heading cells; numbers stand at the right.
+/// A table with header cells; numbers are right-aligned.
 #[derive(Debug)]
 pub(super) struct Table<'a> {
-    /// Names it for those who don't see it.
+    /// Label for screen readers.
     pub(super) label: &'a str,
-    /// Titles of the columns.
+    /// Column titles.
     pub(super) columns: &'a [&'a str],
     /// The rows.
     pub(super) rows: Vec<Vec<Cell<'a>>>,
-    /// How many rows there would be; those that are not here are counted below.
+    /// Total number of rows; omitted ones are counted below.
     pub(super) all: u64,
 }
 
 impl<'a> Table<'a> {
-    /// With every row that there is.
+    /// Creates a table with all rows.
     pub(super) fn new(label: &'a str, columns: &'a [&'a str], rows: Vec<Vec<Cell<'a>>>) -> Self {
         Self { label, columns, all: whole(rows.len()), rows }
     }
 
-    /// Of this many rows in all.
+    /// Sets the total number of rows.
     pub(super) fn of(self, all: u64) -> Self {
         Self { all: all.max(whole(self.rows.len())), ..self }
     }
 
-    /// Writes it without columns that tell nothing; nothing at all where it has no rows.
+    /// Writes the table without empty columns; nothing if it has no rows.
     pub(super) fn write(&self, out: &mut Markup) {
         if self.rows.is_empty() {
             return;
@@ -187,7 +187,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Says how many are not shown.
+/// Writes how many rows are not shown.
 pub(super) fn more(out: &mut Markup, all: u64, shown: u64) {
     if let Some(left @ 1..) = all.checked_sub(shown) {
         put!(out, "<p class=\"more\">and {} more</p>", count(left));

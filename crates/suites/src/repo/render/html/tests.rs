@@ -7,7 +7,7 @@ use scraper::{ElementRef, Html, Selector};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What `poison` adds to every text of a report.
+/// Text that `poison` adds to every string of a report.
 const POISON: &str =
     "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;\u{202e}\u{7}`|\n";
 
@@ -38,7 +38,7 @@ fn text_of(page: &Html, selector: &str) -> String {
     all(page, selector).iter().flat_map(ElementRef::text).collect()
 }
 
-/// Base64, as a policy writes a digest.
+/// Base64, as in a policy digest.
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
@@ -267,7 +267,7 @@ fn what_is_not_there_has_its_reason() {
     }
 }
 
-/// Colours by name of a block of the style sheet.
+/// Colors by name in a style sheet block.
 fn colours(block: &str) -> BTreeMap<String, [f64; 3]> {
     let rule = STYLE.split(block).nth(1).unwrap().split('}').next().unwrap();
     let colour = |declaration: &str| {

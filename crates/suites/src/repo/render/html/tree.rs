@@ -8,22 +8,22 @@ use super::{
 };
 use crate::repo::render::figures::{count, part, size};
 
-/// Height of a line.
+/// Height of a row.
 const LINE: f64 = 24.0;
-/// How far a folder stands to the right of the one that it lies in.
+/// Indentation per level.
 const STEP: f64 = 20.0;
-/// Lines that are drawn.
+/// Maximum number of rows.
 const MOST: usize = 40;
 
-/// A line of the picture.
+/// A row of the picture.
 struct Line<'a> {
     folder: &'a Folder,
     level: usize,
-    /// The line of the folder that it lies in.
+    /// Row of its parent folder.
     parent: Option<usize>,
 }
 
-/// How many folders the tree shows.
+/// Returns the number of folders shown.
 pub(super) fn shown(root: &Folder) -> usize {
     lines(root).len()
 }
@@ -97,7 +97,7 @@ fn real(value: usize) -> f64 {
     crate::repo::render::figures::real(crate::repo::render::figures::whole(value))
 }
 
-/// The largest folders, each below the one that it lies in.
+/// Returns the largest folders, each below its parent.
 fn lines(root: &Folder) -> Vec<Line<'_>> {
     let mut least: Vec<u64> = Vec::new();
     collect(&root.folders, &mut least);

@@ -1,4 +1,4 @@
-//! Size by folder as areas: squarified, three levels deep.
+//! Treemap of folder sizes: squarified, three levels deep.
 
 use super::{
     folders::Folder,
@@ -32,11 +32,11 @@ impl Area {
     }
 }
 
-/// Height of the strip that names a folder above what lies in it.
+/// Height of a folder's label strip.
 const STRIP: f64 = 20.0;
-/// Room between two areas.
+/// Gap between two areas.
 const GAP: f64 = 1.5;
-/// Tints, the largest folder first; the last is for all others.
+/// Tints by folder size; the last one is for all others.
 const TINTS: [&str; 4] = ["m0", "m1", "m2", "m3"];
 
 /// Draws the areas.
@@ -56,7 +56,7 @@ fn sum(folders: &[Folder]) -> u64 {
     folders.iter().map(|folder| folder.bytes).sum()
 }
 
-/// What is drawn on.
+/// Drawing state.
 struct Sheet {
     body: Markup,
     all: u64,
@@ -93,7 +93,7 @@ impl Sheet {
         }
     }
 
-    /// Names a folder, at the head of a group in that level or else in its area.
+    /// Labels a folder, in a group's strip or in its area.
     fn label(&mut self, folder: &Folder, area: Area, group: Option<usize>) {
         if area.height < SMALL + 6.0 {
             return;
@@ -111,7 +111,7 @@ impl Sheet {
         }
     }
 
-    /// What lies in a folder, and its own files as one more area.
+    /// Draws a folder's contents, with its own files as one more area.
     fn inside(&mut self, folder: &Folder, area: Area, tint: &str, level: usize) {
         let files = folder.folders.iter().map(|one| one.files).sum();
         let own = Folder {
@@ -132,7 +132,7 @@ impl Sheet {
     }
 }
 
-/// Divides an area in proportion to values, which come largest first, into rectangles as square as they can be.
+/// Divides an area in proportion to descending values into nearly square rectangles.
 fn squarify(values: &[f64], area: Area) -> Vec<Area> {
     let total: f64 = values.iter().sum();
     if total <= 0.0 || area.width <= 0.0 || area.height <= 0.0 {
@@ -152,7 +152,7 @@ fn squarify(values: &[f64], area: Area) -> Vec<Area> {
     placed
 }
 
-/// How many of the next areas go into one row along this side.
+/// Returns how many of the next areas go into one row along this side.
 fn row_length(areas: &[f64], side: f64) -> usize {
     let mut sum = 0.0;
     let mut best = f64::INFINITY;
@@ -169,7 +169,7 @@ fn row_length(areas: &[f64], side: f64) -> usize {
     areas.len()
 }
 
-/// Lays a row along the shorter side, and gives back what is left.
+/// Places a row along the shorter side, and returns the remaining area.
 fn lay(row: &[f64], free: Area, placed: &mut Vec<Area>) -> Area {
     let sum: f64 = row.iter().sum();
     let upright = free.width >= free.height;

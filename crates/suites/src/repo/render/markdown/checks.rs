@@ -1,4 +1,4 @@
-//! What reading every file showed: coverage, links, drift, duplicates.
+//! Results of reading every file: coverage, links, drift, duplicates.
 
 use super::{
     absent,

@@ -1,4 +1,4 @@
-//! The README, and every other document by what it is for.
+//! The README, and all other documents by purpose.
 
 use super::{
     absent,

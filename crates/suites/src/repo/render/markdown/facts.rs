@@ -1,4 +1,4 @@
-//! What the project is and what it has.
+//! Project facts.
 
 use super::text::{code, places, table, words};
 use crate::repo::{

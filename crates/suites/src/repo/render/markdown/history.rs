@@ -1,4 +1,4 @@
-//! What git remembers: when, where, by whom.
+//! Git history: when, where, by whom.
 
 use super::{
     absent,

@@ -1,4 +1,4 @@
-//! The whole report as Markdown: facts, gaps, next steps, then details.
+//! Full report as Markdown: facts, gaps, next steps, then details.
 
 mod checks;
 mod code;
@@ -17,7 +17,7 @@ use super::{
 use crate::repo::report::Report;
 use text::{prose, table, words};
 
-/// The report as Markdown.
+/// Renders the report as Markdown.
 pub fn markdown(report: &Report) -> String {
     let mut out = Markup::default();
     facts::write(&mut out, report);
@@ -35,7 +35,7 @@ pub fn markdown(report: &Report) -> String {
     format!("{}\n", out.finish().trim_end())
 }
 
-/// Says why a part is not there.
+/// Explains why a part is missing.
 fn absent(out: &mut Markup, report: &Report, part: Part) {
     put!(out, "{}\n\n", reason(report, part));
 }
@@ -68,7 +68,7 @@ fn gaps(out: &mut Markup, report: &Report) {
     }
 }
 
-/// What this report does not tell, and why.
+/// Writes what this report does not cover, and why.
 fn limits(out: &mut Markup, report: &Report) {
     put!(out, "## Limits\n\n");
     if !report.complete {

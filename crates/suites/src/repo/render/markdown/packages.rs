@@ -1,4 +1,4 @@
-//! Manifests, and what they ask for.
+//! Manifests and their dependencies.
 
 use super::{
     absent,
@@ -24,7 +24,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     if report.manifests.is_empty() {
         put!(out, "{}.\n\n", none(report));
     }
-    // Without the summary no manifest was read: its count is unknown, not zero.
+    // Without a summary, no manifest was read: its count is unknown, not zero.
     let is_read = report.dependencies.is_some();
     let asked = |found| if is_read { count(whole(found)) } else { String::new() };
     let rows = report.manifests.iter().map(|one| {

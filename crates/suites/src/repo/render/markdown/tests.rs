@@ -22,7 +22,7 @@ fn plain(text: &str) -> String {
     events(text).iter().filter_map(part).collect()
 }
 
-/// What a document is made of, without its words.
+/// Returns the structure of a document, without its words.
 fn shape(text: &str) -> Vec<String> {
     let part = |event: Event<'_>| match event {
         Event::Start(Tag::Heading { level, .. }) => Some(format!("{level}")),

@@ -1,4 +1,4 @@
-//! Text from a report, safe in Markdown as GitHub reads it, in tables as well.
+//! Escaping of report text for GitHub Markdown, also in tables.
 
 use crate::repo::render::{
     characters::deceives,
@@ -6,10 +6,10 @@ use crate::repo::render::{
     markup::{Markup, put},
 };
 
-/// Rows of a table, and items of a list, that are shown.
+/// Maximum number of table rows and list items.
 pub(super) const MOST: usize = 50;
 
-/// Text on one line, without characters that deceive.
+/// Returns text on one line, without deceptive characters.
 fn flat(value: &str) -> String {
     let shown = |character: char| match character {
         '\n' | '\r' | '\t' => ' ',
@@ -19,7 +19,7 @@ fn flat(value: &str) -> String {
     value.chars().map(shown).collect::<String>().trim().to_owned()
 }
 
-/// Running text: nothing in it reads as markup.
+/// Escapes running text.
 pub(super) fn words(value: &str) -> String {
     let value = flat(value);
     if calls_someone(&value) {
@@ -43,7 +43,7 @@ pub(super) fn words(value: &str) -> String {
     out
 }
 
-/// Whether GitHub would tell somebody that they are named here.
+/// Whether GitHub would notify a mentioned user.
 fn calls_someone(value: &str) -> bool {
     let mut before = ' ';
     let mut characters = value.chars().peekable();
@@ -57,14 +57,14 @@ fn calls_someone(value: &str) -> bool {
     false
 }
 
-/// Code in running text or in a table.
+/// Formats inline code, also in tables.
 pub(super) fn code(value: &str) -> String {
     let value = flat(value);
     if value.is_empty() {
         return String::new();
     }
     if value.contains('|') {
-        // A pipe ends a cell even inside of code, and a backslash before it may itself be escaped.
+        // A pipe ends a cell even inside code, and a backslash before it may itself be escaped.
         let escaped = value
             .replace('&', "&amp;")
             .replace('<', "&lt;")
@@ -84,7 +84,7 @@ pub(super) fn code(value: &str) -> String {
     format!("{fence}{pad}{value}{pad}{fence}")
 }
 
-/// Sentences in which code already stands between backticks.
+/// Escapes sentences with code between backticks.
 pub(super) fn prose(value: &str) -> String {
     let mut out = String::new();
     let mut rest = value;
@@ -102,14 +102,14 @@ fn code_span(value: &str) -> Option<(&str, &str, &str)> {
     (!inner.trim().is_empty()).then_some((before, inner, after))
 }
 
-/// Escapes, and keeps the spaces at both ends.
+/// Escapes text and keeps spaces at both ends.
 fn spaced(value: &str) -> String {
     let lead = if value.starts_with(char::is_whitespace) { " " } else { "" };
     let trail = if value.trim_start().ends_with(char::is_whitespace) { " " } else { "" };
     format!("{lead}{}{trail}", words(value))
 }
 
-/// A file, with its line where there is one.
+/// Formats a file, with an optional line.
 pub(super) fn place(path: &str, line: Option<u64>) -> String {
     match line {
         Some(line) => code(&format!("{path}:{line}")),
@@ -117,7 +117,7 @@ pub(super) fn place(path: &str, line: Option<u64>) -> String {
     }
 }
 
-/// Several files or names in one cell or line, a few of them.
+/// Formats a few files or names in one cell or line.
 pub(super) fn places(paths: &[String]) -> String {
     const FEW: usize = 12;
     let mut shown: Vec<String> = paths.iter().take(FEW).map(|path| code(path)).collect();
@@ -127,8 +127,8 @@ pub(super) fn places(paths: &[String]) -> String {
     shown.join(", ")
 }
 
-/// Appends a table: at most [`MOST`] rows without columns that tell nothing, then how many more rows there are. Columns
-/// that begin with `#` hold numbers.
+/// Appends a table without empty columns: a limited number of rows, then the number of others. Columns that start with
+/// `#` contain numbers.
 pub(super) fn table(
     out: &mut Markup,
     columns: &[&str],
@@ -159,7 +159,7 @@ pub(super) fn table(
     more(out, all, whole(rows.len()));
 }
 
-/// Appends a list: at most [`MOST`] items, then how many more there are.
+/// Appends a list: a limited number of items, then the number of others.
 pub(super) fn list(out: &mut Markup, items: impl ExactSizeIterator<Item = String>) {
     let all = whole(items.len());
     let mut shown = 0;

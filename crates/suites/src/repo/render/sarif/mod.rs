@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0, for code scanning and editors. Knows nothing of where the checked folder lies on this machine.
+//! Findings as SARIF 2.1.0, for code scanning and editors. Does not know the absolute path of the checked folder.
 
 mod rules;
 
@@ -11,20 +11,20 @@ use rules::Rule;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
-/// Names the schema; nothing is fetched from there.
+/// Schema id; nothing is downloaded.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// Where people read about docent.
+/// URL of the docent project.
 const ABOUT: &str = "https://github.com/docent-mcp/docent";
 
-/// Stands for the checked folder in every address.
+/// Base id of the checked folder in all URIs.
 const ROOT: &str = "SRCROOT";
 
-/// What may stand in a path of an address as it is. A colon may not: in the first part it would read as a scheme.
+/// Characters escaped in a URI path. A colon must be escaped: in the first part it would look like a scheme.
 const PLAIN: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
-/// The findings as a SARIF log.
+/// Renders the findings as a SARIF log.
 pub fn sarif(findings: &Findings) -> Value {
     let rules = rules::of(findings);
     let places: HashMap<&str, usize> =
@@ -121,7 +121,7 @@ fn location(file: &str, line: Option<u64>) -> Value {
     json!({ "physicalLocation": place })
 }
 
-/// Ends with a mark, so that the next sentence can follow.
+/// Ends the text with punctuation, so that another sentence can follow.
 fn sentence(text: &str) -> String {
     let text = text.trim();
     match text.chars().last() {
@@ -130,7 +130,7 @@ fn sentence(text: &str) -> String {
     }
 }
 
-/// Text as a SARIF message: braces would read as places for arguments, brackets as links.
+/// Escapes a SARIF message: braces would be placeholders, brackets links.
 fn message(text: &str) -> String {
     let text = text.replace('{', "{{").replace('}', "}}");
     if text.contains("](") {
@@ -140,7 +140,7 @@ fn message(text: &str) -> String {
     }
 }
 
-/// Names and meanings of what is told beside the findings.
+/// Notification ids and descriptions.
 const NOTIFICATIONS: [(&str, &str); 3] = [
     ("docent/unreadable", "Something could not be read."),
     ("docent/stopped", "The call was stopped before it finished."),
@@ -180,7 +180,7 @@ fn notifications(findings: &Findings) -> Vec<Value> {
     all
 }
 
-/// Tells a finding apart from others by what it says, and equal ones by their order: lines move, words stay.
+/// Computes fingerprints of findings from their text, and numbers equal ones: lines move, words stay.
 #[derive(Default)]
 struct Fingerprints {
     seen: HashMap<u64, u64>,
@@ -201,11 +201,11 @@ impl Fingerprints {
     }
 }
 
-/// FNV-1a: the hash must be the same in every version of docent, which the standard library does not promise.
+/// FNV-1a: the hash must be stable across docent versions, which the standard library does not guarantee.
 const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_STEP: u64 = 0x0100_0000_01b3;
 
-/// The text without numbers that follow a colon or the word "line".
+/// Strips numbers after a colon or the word "line".
 fn without_lines(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     for character in text.chars() {

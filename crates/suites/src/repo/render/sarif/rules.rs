@@ -1,4 +1,4 @@
-//! The rules that findings name, told to people who see one for the first time.
+//! Descriptions of the rules, for people who see one for the first time.
 
 use crate::repo::{
     findings::{Check, Findings},
@@ -18,7 +18,7 @@ pub(super) struct Rule {
     pub(super) help: Cow<'static, str>,
 }
 
-/// A rule as it is written down: id, cost where nothing tells otherwise, what is wrong, why it counts, what to do.
+/// A rule row: id, default severity, problem, reason, fix.
 type Known = (&'static str, Severity, &'static str, &'static str, &'static str);
 
 use Severity::{High, Low, Medium};
@@ -212,7 +212,7 @@ fn known(check: Check) -> &'static [Known] {
     }
 }
 
-/// Every rule of the checks that ran, and every other rule that a finding names, by id.
+/// Returns all rules of the checks that ran, and other rules in findings, by id.
 pub(super) fn of(findings: &Findings) -> Vec<Rule> {
     let mut all = BTreeMap::new();
     let checks = findings.checks.iter().copied();
@@ -243,7 +243,7 @@ pub(super) fn of(findings: &Findings) -> Vec<Rule> {
     all.into_values().collect()
 }
 
-/// The id in the form that SARIF asks of names: `links/missing-file` is `LinksMissingFile`.
+/// Converts an id to a SARIF name: `links/missing-file` is `LinksMissingFile`.
 fn name(id: &str) -> String {
     id.split(|character: char| !character.is_alphanumeric())
         .flat_map(|part| {

@@ -1,3 +1,3 @@
-//! What the tests of every form share.
+//! Shared test data of all renderers.
 
 pub(super) mod sample;

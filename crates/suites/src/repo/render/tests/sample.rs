@@ -1,8 +1,8 @@
-//! Reports made by hand, for tests: a rich one, and one that no repository would give.
+//! Handwritten reports for tests: a rich one, and an absurd one.
 
 use crate::repo::{render::figures::real, report::*};
 
-/// A deep report in which every part is filled.
+/// A deep report with all parts.
 pub(in super::super) fn rich() -> Report {
     serde_json::from_str(include_str!("sample.json")).unwrap()
 }
@@ -77,10 +77,10 @@ pub(in super::super) fn absurd() -> Report {
     report
 }
 
-/// Fields whose words are docent's own: a poisoned one would not read back.
+/// Fields with fixed values: a poisoned one would not deserialize.
 const KINDS: [&str; 6] = ["kind", "depth", "nature", "severity", "purpose", "problem"];
 
-/// The same report with `poison` at the end of every text in it, kinds and depths excepted.
+/// Appends `poison` to every string of a report, except kinds and depths.
 pub(in super::super) fn poisoned(report: &Report, poison: &str) -> Report {
     fn spoil(value: &mut serde_json::Value, poison: &str) {
         match value {
@@ -100,7 +100,7 @@ pub(in super::super) fn poisoned(report: &Report, poison: &str) -> Report {
     serde_json::from_value(value).unwrap()
 }
 
-/// Every text in a report, but for kinds and for what lies under these keys.
+/// Returns every string in a report, except kinds and the values of these keys.
 pub(in super::super) fn words(report: &Report, but: &[&str]) -> Vec<String> {
     fn collect(value: &serde_json::Value, but: &[&str], words: &mut Vec<String>) {
         match value {

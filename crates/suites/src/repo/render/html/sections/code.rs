@@ -31,7 +31,7 @@ pub(super) fn brief(report: &Report) -> String {
     }
 }
 
-/// Lines with code in all languages.
+/// Returns the lines of code in all languages.
 pub(in super::super) fn code_lines(report: &Report) -> u64 {
     report.languages.iter().filter_map(|language| language.lines).map(|lines| lines.code).sum()
 }
@@ -60,7 +60,7 @@ fn languages(out: &mut Markup, all: &[Language]) {
     more(out, whole(all.len()), whole(shown.len()));
 }
 
-/// Lines against those of the longest language; bytes where lines were not counted.
+/// Draws lines relative to the longest language; bytes if lines were not counted.
 fn language(one: &Language, longest: u64) -> Bar<'_> {
     let files = counted(one.files, "file", "files");
     let (parts, note) = if let Some(lines) = one.lines.filter(|_| longest > 0) {

@@ -1,4 +1,4 @@
-//! The README, and every other document by what it is for.
+//! The README, and all other documents by purpose.
 
 use super::{
     super::{
@@ -114,7 +114,7 @@ fn kinds(out: &mut Markup, documentation: &Documentation) {
     bars(out, text("Documents by kind"), &shown);
 }
 
-/// Decisions, changelog, references made from the code.
+/// Decisions, changelog, generated API references.
 fn records(out: &mut Markup, documentation: &Documentation) {
     if !documentation.decisions.is_empty() {
         heading(out, "Decisions");

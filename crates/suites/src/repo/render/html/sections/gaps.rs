@@ -1,4 +1,4 @@
-//! What the documentation lacks, and what to do next.
+//! Documentation gaps and next steps.
 
 use super::{
     super::{

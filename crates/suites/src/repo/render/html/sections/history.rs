@@ -1,4 +1,4 @@
-//! What git remembers: when, where, by whom.
+//! Git history: when, where, by whom.
 
 use super::{
     super::{
@@ -42,7 +42,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     churn(out, history);
 }
 
-/// What was looked at, and what was not.
+/// Describes which part of the history was read.
 fn span(out: &mut Markup, history: &History) {
     put!(out, "<p class=\"note\">{}", counted(history.commits, "commit", "commits"));
     if let Some(branch) = &history.branch {

@@ -1,4 +1,4 @@
-//! The sections of the page, in the order in which they are read.
+//! The sections of the page, in reading order.
 
 mod checks;
 mod code;
@@ -17,19 +17,19 @@ use crate::repo::{
 };
 pub(super) use code::code_lines;
 
-/// A section: what it is called, one line on what is in it, and its contents.
+/// A section: title, one-line summary, and contents.
 pub(super) struct Section {
-    /// Names it in the page.
+    /// Id in the page.
     pub(super) id: &'static str,
     /// Its heading.
     pub(super) title: &'static str,
-    /// One line below the heading; empty where there is nothing to say.
+    /// Summary line below the heading; may be empty.
     pub(super) brief: fn(&Report) -> String,
     /// Its contents.
     pub(super) write: fn(&mut Markup, &Report),
 }
 
-/// Every section.
+/// All sections.
 pub(super) const ALL: [Section; 12] = [
     Section { id: "overview", title: "Overview", brief: overview::brief, write: overview::write },
     Section { id: "gaps", title: "Gaps", brief: gaps::brief, write: gaps::write },
@@ -60,22 +60,22 @@ pub(super) const ALL: [Section; 12] = [
     Section { id: "limits", title: "Limits", brief: limits::brief, write: limits::write },
 ];
 
-/// Says why a part is not there.
+/// Explains why a part is missing.
 fn absent(out: &mut Markup, report: &Report, part: Part) {
     note(out, &reason(report, part));
 }
 
-/// One plain line.
+/// Writes a note.
 fn note(out: &mut Markup, line: &str) {
     put!(out, "<p class=\"note\">{}</p>", text(line));
 }
 
-/// The heading of a part of a section.
+/// Writes a subsection heading.
 fn heading(out: &mut Markup, title: &str) {
     put!(out, "<h3>{}</h3>", text(title));
 }
 
-/// A list of paths or names.
+/// Writes a list of paths or names.
 fn list(out: &mut Markup, items: &[String]) {
     put!(out, "<ul class=\"paths\">");
     for item in items {

@@ -1,4 +1,4 @@
-//! What the project is and what it has, in one list.
+//! Project facts in one list.
 
 use super::super::markup::{Markup, path, put, text};
 use crate::repo::{
@@ -55,7 +55,7 @@ fn kind(out: &mut Markup, report: &Report) {
 }
 
 fn presence(out: &mut Markup, report: &Report, presence: &Presence) {
-    // What was not looked for may be there: that is no cause for alarm.
+    // Things that were not searched for may exist, so they are not highlighted.
     let class = if report.complete { "absent" } else { "soft" };
     let missing = format!("<span class=\"{class}\">{}</span>", none(report));
     row(out, "License", |out| match (&presence.licence_id, &presence.licence) {
@@ -119,7 +119,7 @@ fn row(out: &mut Markup, name: &str, write: impl FnOnce(&mut Markup)) {
     put!(out, "</dd></div>");
 }
 
-/// Paths that fit in a line or two; a long list is cut.
+/// Writes paths on a line or two; truncates long lists.
 fn paths_in_line(out: &mut Markup, paths: &[String]) {
     const MOST: usize = 8;
     for one in paths.iter().take(MOST) {

@@ -1,4 +1,4 @@
-//! Manifests, and what they ask for.
+//! Manifests and their dependencies.
 
 use super::{
     super::{
@@ -19,9 +19,9 @@ use crate::repo::{
     report::{DependencySummary, Manifest, Report},
 };
 
-/// Rows of dependencies in the page.
+/// Maximum number of dependency rows.
 const MOST: usize = 400;
-/// Width of a graph that leaves room for a list beside it.
+/// Width of a graph with a list next to it.
 const BESIDE: f64 = 500.0;
 
 pub(super) fn brief(report: &Report) -> String {
@@ -124,7 +124,7 @@ fn manifests(out: &mut Markup, report: &Report) {
     if report.manifests.is_empty() {
         return note(out, &format!("{}.", none(report)));
     }
-    // Without the summary no manifest was read: its counts are unknown, not zero.
+    // Without a summary, no manifest was read: its counts are unknown, not zero.
     let is_read = report.dependencies.is_some();
     let counted_cell = |count| if is_read { Cell::Number(whole(count)) } else { Cell::Nothing };
     let rows = report

@@ -41,7 +41,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
     }
 }
 
-/// The best command of each purpose to copy, the others in a table.
+/// Writes the best command of each purpose to copy, the others in a table.
 fn commands(out: &mut Markup, all: &[ProjectCommand]) {
     if all.is_empty() {
         return note(
