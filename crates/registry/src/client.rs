@@ -1,4 +1,4 @@
-//! The programs whose configuration is known: what their files are called inside and how they are written.
+//! The supported clients: the structure and the syntax of their configuration files.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Client {
-    /// Claude's desktop program.
+    /// Claude Desktop.
     ClaudeDesktop,
     /// Claude Code.
     ClaudeCode,
@@ -27,21 +27,21 @@ pub enum Client {
     Goose,
 }
 
-/// How a file is written.
+/// Syntax of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Syntax {
-    /// As the standard has it.
+    /// Standard JSON.
     Json,
-    /// With comments and trailing commas.
+    /// JSON with comments and trailing commas.
     JsonWithComments,
     Toml,
     Yaml,
 }
 
-/// What `${…}` means in a client's strings.
+/// Variable syntax in a client's strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Variables {
-    /// Nothing: the text is meant as it stands.
+    /// No variables: the text is literal.
     Literal,
     /// `${VAR}` and `${VAR:-default}`.
     Braces,
@@ -52,7 +52,7 @@ pub(crate) enum Variables {
 }
 
 impl Client {
-    /// All of them, in the order in which they are listed.
+    /// All clients, in the order in which they are listed.
     pub const ALL: [Self; 9] = [
         Self::ClaudeDesktop,
         Self::ClaudeCode,
@@ -65,7 +65,7 @@ impl Client {
         Self::Goose,
     ];
 
-    /// As it is given on a command line.
+    /// Returns the id for the command line.
     pub const fn id(self) -> &'static str {
         match self {
             Self::ClaudeDesktop => "claude-desktop",
@@ -80,7 +80,7 @@ impl Client {
         }
     }
 
-    /// As people call it.
+    /// Returns the name for people.
     pub const fn title(self) -> &'static str {
         match self {
             Self::ClaudeDesktop => "Claude Desktop",
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    /// The client of this name: its id, or what people also call it.
+    /// Parses the name of a client: its id, or a common name.
     pub fn parse(name: &str) -> Option<Self> {
         let plain: String =
             name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
@@ -113,7 +113,7 @@ impl Client {
         })
     }
 
-    /// The key under which its servers are.
+    /// Returns the key of its block of servers.
     pub(crate) const fn block(self) -> &'static str {
         match self {
             Self::ClaudeDesktop

@@ -1,4 +1,4 @@
-//! One entry, in any of the shapes in which clients write it, read into a [`Server`].
+//! Parses an entry, in any client's format, into a [`Server`].
 
 use crate::{
     client::{Client, Variables},
@@ -10,7 +10,7 @@ use crate::{
 use indexmap::IndexMap;
 use serde_json::Value;
 
-/// What an entry is.
+/// A parsed entry.
 #[derive(Debug)]
 pub(crate) enum Entry {
     Server(Box<Server>),
@@ -19,18 +19,18 @@ pub(crate) enum Entry {
     Bad,
 }
 
-/// How a client means what it writes.
+/// The conventions of a client's entries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner {
     variables: Variables,
-    /// What `url` means where no type is given.
+    /// The transport of `url` without a type.
     plain_url: Option<RemoteKind>,
     timeout: Unit,
     client: Option<Client>,
 }
 
 impl Manner {
-    /// docent's own files, and blocks that no client is known for.
+    /// docent's own files, and blocks of unknown clients.
     pub(crate) const OWN: Self = Self {
         variables: Variables::Braces,
         plain_url: None,
@@ -60,7 +60,7 @@ const URLS: [(&str, Option<RemoteKind>); 5] = [
     ("uri", None),
     ("url", None),
 ];
-/// What is read of an entry here, each under the name that docent's own files have it under.
+/// The fields of an entry, by their names in docent's own files.
 pub const FIELDS: [&str; 29] = [
     "command",
     "args",
@@ -92,10 +92,10 @@ pub const FIELDS: [&str; 29] = [
     "auto_discover_tools",
     "always_allow",
 ];
-/// What Goose writes down beside servers.
+/// Types of Goose's extensions that are not servers.
 const PARTS_OF_GOOSE: [&str; 4] = ["builtin", "platform", "frontend", "inline_python"];
 
-/// Reads one entry. The problems have no file yet.
+/// Parses one entry. The problems have no file yet.
 pub(crate) fn read(name: &str, value: Value, manner: Manner) -> (Entry, Vec<Problem>) {
     let Value::Object(map) = value else {
         let problem =
@@ -107,7 +107,7 @@ pub(crate) fn read(name: &str, value: Value, manner: Manner) -> (Entry, Vec<Prob
         return (Entry::PassedOver, Vec::new());
     }
     if name.trim().is_empty() || name.chars().any(char::is_control) {
-        fields.wrong("name", "it is no name", "give the entry a name that can be read");
+        fields.wrong("name", "it is not valid", "give the entry a readable name");
     }
     let mut secrets = Vec::new();
     let way = read_way(&mut fields, manner, &mut secrets);
@@ -145,9 +145,9 @@ pub(crate) fn read(name: &str, value: Value, manner: Manner) -> (Entry, Vec<Prob
     (Entry::Server(Box::new(server)), problems)
 }
 
-/// Also flattens what older shapes keep one level down.
+/// Also flattens nested fields of older formats.
 fn is_part_of_client(fields: &mut Fields, manner: Manner) -> bool {
-    // A registry keeps the way there under `mcp`, and Goose once kept it under `config`.
+    // A registry has the transport under `mcp`, and older versions of Goose under `config`.
     let below = match manner.client {
         None => &["mcp"][..],
         Some(Client::Goose) => &["config"],
@@ -172,7 +172,7 @@ fn is_part_of_client(fields: &mut Fields, manner: Manner) -> bool {
     }
 }
 
-/// What a client writes beside the entry and nobody else needs.
+/// Drops fields that only the client itself needs.
 fn drop_client_fields(fields: &mut Fields, manner: Manner, name: &str) {
     match manner.client {
         Some(Client::Goose) => {
@@ -197,7 +197,7 @@ fn read_way(fields: &mut Fields, manner: Manner, secrets: &mut Vec<SecretFile>) 
         Some(Some(said)) => Some(said),
         Some(None) => {
             let remedy = "write stdio, http, sse or ws";
-            fields.wrong(named, "it is no way to reach a server that is known", remedy);
+            fields.wrong(named, "unknown transport", remedy);
             return None;
         }
     };
@@ -215,7 +215,7 @@ fn read_way(fields: &mut Fields, manner: Manner, secrets: &mut Vec<SecretFile>) 
             read_remote(fields, manner, kind, secrets)
         }
         (Some(Said::Program), false, _) => {
-            fields.wrong("command", "it is missing", "write the program that is started");
+            fields.wrong("command", "it is missing", "write the program to start");
             None
         }
         (Some(Said::Remote(_)), _, false) => {
@@ -224,7 +224,7 @@ fn read_way(fields: &mut Fields, manner: Manner, secrets: &mut Vec<SecretFile>) 
         }
         (None, true, true) => {
             let what = "the entry has both a command and an address";
-            fields.wrong("type", what, "say which with a type, or take one out");
+            fields.wrong("type", what, "choose one with `type`, or remove one");
             None
         }
         (None, false, false) => {
@@ -256,7 +256,7 @@ fn kind_of(name: &str) -> Option<Said> {
 fn read_program(fields: &mut Fields, manner: Manner, secrets: &mut Vec<SecretFile>) -> Option<Way> {
     let mut first_args = Vec::new();
     let command = match fields.take(&["command", "cmd"])? {
-        // Zed once wrote the program and its arguments below `command`.
+        // Older versions of Zed have the program and its arguments below `command`.
         (_, Value::Object(mut below)) => {
             let path = below.shift_remove("path");
             fields.merge(below);
@@ -277,7 +277,7 @@ fn read_program(fields: &mut Fields, manner: Manner, secrets: &mut Vec<SecretFil
         _ => None,
     };
     let Some(command) = command.filter(|command| !command.trim().is_empty()) else {
-        fields.wrong("command", "it names no program", "write the program's name or path");
+        fields.wrong("command", "the program is missing", "write the program's name or path");
         return None;
     };
     let args = first_args.into_iter().chain(fields.texts(&["args"]));
@@ -307,7 +307,7 @@ fn read_program(fields: &mut Fields, manner: Manner, secrets: &mut Vec<SecretFil
     Some(Way::Program { command: template(command), args, env, inherit, cwd })
 }
 
-/// Codex names variables that it hands on, as texts or as objects with a name.
+/// Codex lists inherited variables, as strings or as objects with a name.
 fn read_inherited(fields: &mut Fields) -> Vec<String> {
     let Some((field, value)) = fields.take(&["env_vars", "inherit_env", "inheritEnv"]) else {
         return Vec::new();
@@ -332,7 +332,7 @@ fn read_remote(
     let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     let socket = matches!(scheme.as_deref(), Some("ws" | "wss"));
     if !socket && !matches!(scheme.as_deref(), Some("http" | "https")) && !url.contains("${") {
-        fields.wrong(field, "it is no address of a server", "write one that starts with https://");
+        fields.wrong(field, "it is not a server address", "write one that starts with https://");
         return None;
     }
     let plain = (field == "url").then_some(manner.plain_url).flatten();
@@ -348,7 +348,7 @@ fn read_headers(
 ) -> IndexMap<String, String> {
     let template = |text: String| from_client(text, manner.variables);
     let mut headers = IndexMap::new();
-    // Goose puts its own variables into headers, and those of the environment where it has none.
+    // Goose expands its own variables in headers first, then those of the environment.
     let goose = manner.client == Some(Client::Goose);
     let own = if goose { fields.pairs(&["envs"]) } else { IndexMap::new() };
     if goose {
@@ -418,10 +418,10 @@ fn read_meta(fields: &mut Fields) -> Meta {
             "optin" => meta.visibility = Visibility::OptIn,
             "experimental" => meta.visibility = Visibility::Experimental,
             _ => {
-                // Shown to fewer rather than to more.
+                // The more restrictive choice.
                 meta.visibility = Visibility::OptIn;
-                let remedy = "write default, opt_in or experimental; until then it is opt_in";
-                fields.wrong("visibility", "it is none that is known", remedy);
+                let remedy = "write default, opt_in or experimental; opt_in is assumed";
+                fields.wrong("visibility", "unknown value", remedy);
             }
         }
     }
@@ -432,8 +432,8 @@ fn read_meta(fields: &mut Fields) -> Meta {
             "high" => meta.sensitivity = Sensitivity::High,
             _ => {
                 meta.sensitivity = Sensitivity::High;
-                let remedy = "write low, medium or high; until then it is high";
-                fields.wrong("sensitivity", "it is none that is known", remedy);
+                let remedy = "write low, medium or high; high is assumed";
+                fields.wrong("sensitivity", "unknown value", remedy);
             }
         }
     }
@@ -443,7 +443,7 @@ fn read_meta(fields: &mut Fields) -> Meta {
             let priority = number as i32;
             meta.priority = Some(priority);
         } else {
-            fields.wrong("priority", "it is no whole number up to 1000", "write one from 1 to 10");
+            fields.wrong("priority", "it is not a whole number up to 1000", "write one from 1 to 10");
         }
     }
     meta

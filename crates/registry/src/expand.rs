@@ -1,4 +1,4 @@
-//! Variables put into a server's strings. A variable that is not set is a problem, never an empty string.
+//! Expands variables in a server's strings. An unset variable is a problem, never an empty string.
 
 use crate::{
     problem::Problem,
@@ -6,11 +6,11 @@ use crate::{
     template::{Named, Piece, needs, pieces},
 };
 
-/// The server with the values of its variables in place. `lookup` is asked for the name of a variable, for `input:ID`,
-/// and for an editor's own names such as `workspaceFolder`.
+/// Expands the variables of a server. `lookup` gets the name of a variable, `input:ID`, or an editor's variable such as
+/// `workspaceFolder`.
 ///
-/// An unset variable with a default takes the default, and so does an empty one. The strings of what comes back are no
-/// templates any more: a `${` in them is meant. Files of secrets are still to be read: see [`crate::with_secrets`].
+/// An unset or empty variable with a default gets the default. The resulting strings are not templates any more: a `${`
+/// in them is literal. Secret files are not read yet: see [`crate::with_secrets`].
 pub fn expand(
     server: &Server,
     lookup: &dyn Fn(&str) -> Option<String>,
@@ -58,7 +58,7 @@ pub fn expand(
     Err(problems.into_iter().map(|problem| problem.in_entry(&server.name)).collect())
 }
 
-/// One text with the values of its variables in place.
+/// Expands the variables of one string.
 pub fn expand_text(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, Problem> {
     let mut filler = Filler { lookup, problems: Vec::new() };
     let mut full = text.to_owned();
@@ -67,7 +67,7 @@ pub fn expand_text(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Resul
 }
 
 impl Server {
-    /// What must be there before the server can be used, each thing once.
+    /// Lists what the server requires before it can be used, without duplicates.
     pub fn needs(&self) -> Vec<Need> {
         let mut all = Vec::new();
         let mut add = |template: &str| {
@@ -132,8 +132,8 @@ fn missing(named: Named<'_>) -> Problem {
     match named {
         Named::Variable(name) => Problem::unset_variable(name),
         Named::Input(id) => Problem::new(
-            format!("an editor asks its user for {id:?}, and nobody is asked here"),
-            format!("write a variable such as ${{env:NAME}} in the place of ${{input:{id}}}"),
+            format!("an editor asks its user for {id:?}, which docent does not do"),
+            format!("write a variable such as ${{env:NAME}} instead of ${{input:{id}}}"),
         ),
         Named::Editor(name) => Problem::new(
             format!("only an editor knows ${{{name}}}"),
@@ -142,10 +142,10 @@ fn missing(named: Named<'_>) -> Problem {
     }
 }
 
-/// A line break in a header would start another header, and no program can be given a NUL.
+/// A line break in a header would start another header, and arguments can't contain a NUL.
 fn check_characters(way: &Way, problems: &mut Vec<Problem>) {
     let mut bad = |field: String, what: &str| {
-        problems.push(Problem::new(what, "take it out of the value").in_field(&field));
+        problems.push(Problem::new(what, "remove it from the value").in_field(&field));
     };
     match way {
         Way::Program { command, args, env, cwd, .. } => {
@@ -153,11 +153,11 @@ fn check_characters(way: &Way, problems: &mut Vec<Problem>) {
                 .chain(args.iter().map(|arg| ("args", arg)))
                 .chain(cwd.iter().map(|cwd| ("cwd", cwd)));
             for (field, _) in texts.filter(|(_, text)| text.contains('\0')) {
-                bad(field.to_owned(), "it has a NUL character");
+                bad(field.to_owned(), "it contains a NUL character");
             }
             for (name, value) in env {
                 if value.contains('\0') || name.contains(['\0', '=']) || name.is_empty() {
-                    bad(format!("env.{name}"), "it has a NUL character, or its name is no name");
+                    bad(format!("env.{name}"), "it contains a NUL character, or its name is not valid");
                 }
             }
         }
@@ -165,10 +165,10 @@ fn check_characters(way: &Way, problems: &mut Vec<Problem>) {
             for (name, value) in headers {
                 let plain = |b: u8| b.is_ascii_graphic() && b != b':';
                 if name.is_empty() || !name.bytes().all(plain) {
-                    bad(format!("headers.{name}"), "the name is no name of a header");
+                    bad(format!("headers.{name}"), "it is not a valid header name");
                 }
                 if value.contains(['\r', '\n', '\0']) {
-                    bad(format!("headers.{name}"), "it has a line break or a NUL character");
+                    bad(format!("headers.{name}"), "it contains a line break or a NUL character");
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Fields taken out of an entry by name, with a problem for each that is of the wrong type. What is left is unknown.
+//! Takes fields out of an entry by name, with a problem for each of the wrong type. The remaining fields are unknown.
 
 use crate::problem::Problem;
 use indexmap::IndexMap;
@@ -10,20 +10,20 @@ use std::time::Duration;
 pub(crate) struct Fields {
     map: Map<String, Value>,
     problems: Vec<Problem>,
-    /// A field without which the entry would do something else is wrong.
+    /// Whether an essential field is invalid.
     broken: bool,
-    /// What is wrong from here on breaks nothing.
+    /// Whether further problems don't break the entry.
     aside: bool,
 }
 
-/// A value, or the file that holds it.
+/// A value, or the file that contains it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Held {
     Text(String),
     File(String),
 }
 
-/// What a number of a timeout counts.
+/// Unit of a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Seconds,
@@ -35,12 +35,12 @@ impl Fields {
         Self { map, problems: Vec::new(), broken: false, aside: false }
     }
 
-    /// What is wrong from here on is told and passed over.
+    /// From here on, problems are reported but don't break the entry.
     pub(crate) const fn aside(&mut self) {
         self.aside = true;
     }
 
-    /// What is left, what is wrong, and whether the entry can't be used.
+    /// Returns the remaining fields, the problems, and whether the entry is unusable.
     pub(crate) fn finish(self) -> (Map<String, Value>, Vec<Problem>, bool) {
         (self.map, self.problems, self.broken)
     }
@@ -50,7 +50,7 @@ impl Fields {
         self.problems.push(Problem::new(what, remedy).in_field(field));
     }
 
-    /// The first of these fields that is there and not null, taken out.
+    /// Takes the first of these fields that exists and is not null.
     pub(crate) fn take<'a>(&mut self, names: &[&'a str]) -> Option<(&'a str, Value)> {
         names.iter().find_map(|name| {
             let value = self.map.shift_remove(*name)?;
@@ -62,7 +62,7 @@ impl Fields {
         self.map.get(name).is_some_and(|value| !value.is_null())
     }
 
-    /// Puts the fields of another object among these, where they are not there yet.
+    /// Adds the fields of another object that don't exist yet.
     pub(crate) fn merge(&mut self, other: Map<String, Value>) {
         for (name, value) in other {
             self.map.entry(name).or_insert(value);
@@ -73,7 +73,7 @@ impl Fields {
         let (name, value) = self.take(names)?;
         let text = scalar(value);
         if text.is_none() {
-            self.wrong(name, "it is not a text", "write a text in quotes");
+            self.wrong(name, "it is not a string", "write a string in quotes");
         }
         text
     }
@@ -85,7 +85,7 @@ impl Fields {
             _ => None,
         };
         if texts.is_none() {
-            self.wrong(name, "it is not a list of texts", "write texts in quotes between [ and ]");
+            self.wrong(name, "it is not a list of strings", "write strings in quotes between [ and ]");
         }
         texts.unwrap_or_default()
     }
@@ -108,7 +108,7 @@ impl Fields {
         number
     }
 
-    /// A length of time: the first of these fields, each with what its number counts.
+    /// Takes a duration: the first of these fields, each with its unit.
     pub(crate) fn duration(&mut self, names: &[(&str, Unit)]) -> Option<Duration> {
         let (name, unit) = *names.iter().find(|(name, _)| self.has(name))?;
         let number = self.number(&[name])?;
@@ -118,16 +118,16 @@ impl Fields {
         };
         let duration = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
         if duration.is_none() {
-            self.wrong(name, "it is no length of time", "write a number greater than 0");
+            self.wrong(name, "it is not a duration", "write a number greater than 0");
         }
         duration
     }
 
-    /// Names with texts, or with the files that hold them (`{"file": "path"}`).
+    /// Takes names with strings, or with the files that contain them (`{"file": "path"}`).
     pub(crate) fn pairs(&mut self, names: &[&str]) -> IndexMap<String, Held> {
         let Some((field, value)) = self.take(names) else { return IndexMap::new() };
         let Value::Object(map) = value else {
-            self.wrong(field, "it is not an object", "write names with texts between { and }");
+            self.wrong(field, "it is not an object", "write names with strings between { and }");
             return IndexMap::new();
         };
         let mut pairs = IndexMap::new();
@@ -138,8 +138,8 @@ impl Fields {
                 }
                 None => self.wrong(
                     &format!("{field}.{name}"),
-                    "it is neither a text nor a file",
-                    "write a text in quotes, or {\"file\": \"path\"}",
+                    "it is neither a string nor a file",
+                    "write a string in quotes, or {\"file\": \"path\"}",
                 ),
             }
         }
@@ -147,7 +147,7 @@ impl Fields {
     }
 }
 
-/// Numbers and truth values are taken for what they look like: many write a port without quotes.
+/// Converts numbers and booleans to strings: many people write a port without quotes.
 fn scalar(value: Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text),

@@ -1,7 +1,7 @@
-//! The files in which programs write down MCP servers: read, and written with docent in them.
+//! Configuration files of MCP clients: reads their servers and adds docent to them.
 //!
-//! Nothing here reads the environment, starts a program or prints: the home folder, the platform and the values of
-//! variables are handed in, and what is wrong comes back as a list of [`Problem`]s beside what could be read.
+//! Nothing here reads the environment, starts a program or prints: the caller passes the home folder, the platform and
+//! the values of variables, and gets a list of [`Problem`]s along with what could be read.
 
 mod client;
 mod edit;

@@ -1,4 +1,4 @@
-//! Text to values: JSON with and without comments, TOML, YAML. Bounded in size and depth by its parsers.
+//! Parses JSON with and without comments, TOML and YAML. Size and depth are limited.
 
 use crate::{client::Syntax, problem::Problem};
 use jsonc_parser::{
@@ -8,17 +8,17 @@ use jsonc_parser::{
 use serde_json::{Map, Value};
 use toml_edit::{Document, Item, Table};
 
-/// The largest file that is read.
+/// Maximum bytes of a file.
 pub(crate) const MOST_BYTES: usize = 32 << 20;
-/// How often YAML's aliases may be followed.
+/// Maximum events replayed for YAML aliases.
 const ALIASED: usize = 10_000;
 
-/// The text without its byte order mark, and the mark.
+/// Splits the byte order mark from a text.
 pub(crate) fn split_mark(text: &str) -> (&'static str, &str) {
     text.strip_prefix('\u{feff}').map_or(("", text), |rest| ("\u{feff}", rest))
 }
 
-/// The value of a text without byte order mark. A blank text is an empty object.
+/// Parses a text without byte order mark. A blank text is an empty object.
 pub(crate) fn parse(syntax: Syntax, text: &str) -> Result<Value, Problem> {
     if text.len() > MOST_BYTES {
         return Err(Problem::new(
@@ -36,14 +36,14 @@ pub(crate) fn parse(syntax: Syntax, text: &str) -> Result<Value, Problem> {
         }
         Syntax::Toml => toml(text),
         Syntax::Yaml => match yaml(text)? {
-            // Comments and nothing else.
+            // Only comments.
             Value::Null => Ok(Value::Object(Map::new())),
             value => Ok(value),
         },
     }
 }
 
-/// The tree of a JSON text, with every token and comment.
+/// Parses a JSON text to a tree with every token and comment.
 pub(crate) fn json(syntax: Syntax, text: &str) -> Result<ParseResult<'_>, Problem> {
     let lenient = syntax == Syntax::JsonWithComments;
     let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
@@ -60,22 +60,22 @@ pub(crate) fn json(syntax: Syntax, text: &str) -> Result<ParseResult<'_>, Proble
         allow_extended_string_escapes: false,
     };
     let parsed = parse_to_ast(text, &collect, &options).map_err(|error| {
-        Problem::new(format!("it is not valid JSON: {error}"), "mend the file where it says so")
+        Problem::new(format!("it is not valid JSON: {error}"), "fix the file there")
     })?;
-    // The parser lets comments after the value pass.
+    // The parser accepts comments after the value.
     let mut tokens = parsed.tokens.iter().flatten().map(|token| &token.token);
     let is_comment =
         |token: &Token<'_>| matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));
     if !lenient && tokens.any(is_comment) {
         return Err(Problem::new(
-            "it is not valid JSON: it has a comment, which this client does not read",
-            "take the comment out",
+            "it is not valid JSON: it contains a comment, which this client does not support",
+            "remove the comment",
         ));
     }
     Ok(parsed)
 }
 
-/// Keys that an object of a JSON text has more than once.
+/// Returns the keys that an object has more than once.
 pub(crate) fn repeated_keys<'a>(object: &'a ast::Object<'_>) -> Vec<&'a str> {
     let mut seen = std::collections::HashSet::new();
     let names = object.properties.iter().map(|property| property.name.as_str());
@@ -87,13 +87,13 @@ fn toml(text: &str) -> Result<Value, Problem> {
     Ok(item_value(document.as_item()))
 }
 
-/// A TOML text with the place of everything in it.
+/// Parses a TOML text with the positions of everything in it.
 pub(crate) fn toml_document(text: &str) -> Result<Document<&str>, Problem> {
     Document::parse(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let line = before.matches('\n').count() + 1;
         let what = first_line(error.message());
-        Problem::new(format!("it is not valid TOML: {what} on line {line}"), "mend the file")
+        Problem::new(format!("it is not valid TOML: {what} on line {line}"), "fix the file")
     })
 }
 
@@ -139,7 +139,7 @@ fn yaml(text: &str) -> Result<Value, Problem> {
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let reason = error.to_string();
         let reason = first_line(&reason).trim_start_matches("error: ");
-        Problem::new(format!("it is not valid YAML: {reason}"), "mend the file")
+        Problem::new(format!("it is not valid YAML: {reason}"), "fix the file")
     })
 }
 

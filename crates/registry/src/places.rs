@@ -1,4 +1,4 @@
-//! Where clients keep their configuration, on each platform.
+//! Paths of the clients' configuration files on each platform.
 
 use crate::client::Client;
 use std::{
@@ -6,25 +6,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The folders of a user and of a project, handed in by whoever knows them.
+/// The folders of a user and a project, passed in by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     /// The user's home folder.
     pub home: PathBuf,
-    /// Where programs keep their configuration: `~/.config`, or what `XDG_CONFIG_HOME` names.
+    /// The configuration folder: `~/.config`, or the value of `XDG_CONFIG_HOME`.
     pub config_home: PathBuf,
     /// `%APPDATA%`, on Windows.
     pub app_data: Option<PathBuf>,
-    /// The project that is worked on.
+    /// The current project.
     pub project: Option<PathBuf>,
     /// The platform.
     pub platform: Platform,
 }
 
-/// The platform, as far as the places of files depend on it.
+/// The platform, as far as the paths depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Platform {
-    /// Linux, and what is like it.
+    /// Linux and similar systems.
     Linux,
     /// macOS.
     Mac,
@@ -32,10 +32,10 @@ pub enum Platform {
     Windows,
 }
 
-/// Whom a configuration is for.
+/// The scope of a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The user, everywhere.
+    /// All projects of the user.
     User,
     /// One project.
     Project,
@@ -44,22 +44,22 @@ pub enum Scope {
 /// A client's configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// Whose it is.
+    /// The client that it belongs to.
     pub client: Client,
-    /// Whom it is for.
+    /// Its scope.
     pub scope: Scope,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
 }
 
-/// The configurations that exist.
+/// Finds the existing configuration files.
 pub fn find(places: &Places) -> Vec<Source> {
     let all = Client::ALL.iter().flat_map(|client| candidates(*client, places));
     all.filter(|source| source.path.is_file()).collect()
 }
 
-/// Where a client looks for its configuration, whether or not it is there: the user's first, and the one to write to
-/// before others.
+/// Lists where a client looks for its configuration, existing or not: the user's files first, and the preferred one to
+/// write to before others.
 pub fn candidates(client: Client, places: &Places) -> Vec<Source> {
     let user = |path: PathBuf| Source { client, scope: Scope::User, path };
     let mut all: Vec<Source> = user_files(client, places).into_iter().map(user).collect();
@@ -72,10 +72,10 @@ pub fn candidates(client: Client, places: &Places) -> Vec<Source> {
     all
 }
 
-/// Whether the client has been used by this user: a folder or a file of its own is there.
+/// Whether this user has used the client: one of its folders or files exists.
 pub fn is_installed(client: Client, places: &Places) -> bool {
     match client {
-        // Its file is in the home folder itself.
+        // Its file is directly in the home folder.
         Client::ClaudeCode => {
             places.home.join(".claude.json").exists() || places.home.join(".claude").is_dir()
         }
@@ -84,7 +84,7 @@ pub fn is_installed(client: Client, places: &Places) -> bool {
     }
 }
 
-/// Where programs with a window keep what is the user's.
+/// Returns the folder for user data of desktop programs.
 fn support(places: &Places) -> PathBuf {
     match places.platform {
         Platform::Linux => places.config_home.clone(),
@@ -122,7 +122,7 @@ fn user_files(client: Client, places: &Places) -> Vec<PathBuf> {
     vec![file]
 }
 
-/// The file of the default profile of each edition, and those of its other profiles.
+/// Lists the files of the default profile and the other profiles of each edition.
 fn editor_files(places: &Places) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for folder in editor_folders(places) {

@@ -1,4 +1,4 @@
-//! A change of a file: shown as a diff, made at once or not at all, and undone.
+//! A change to a file: shown as a diff, applied atomically, and undone.
 
 use crate::{
     client::Client,
@@ -19,113 +19,113 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a file is to become.
+/// A planned change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
-    /// Whose configuration it is.
+    /// The client of the configuration.
     pub client: Client,
-    /// The entry that is written.
+    /// The written entry.
     pub name: String,
     /// The file.
     pub path: PathBuf,
-    /// What it holds; `None` where there is none.
+    /// Its contents; `None` if it does not exist.
     pub before: Option<String>,
-    /// What it is to hold.
+    /// Its new contents.
     pub after: String,
-    /// Whether the block of servers is made for the entry.
+    /// Whether the block of servers is created for the entry.
     pub block: bool,
-    /// What happens where the file is a symbolic link.
+    /// What to do if the file is a symbolic link.
     pub links: Links,
 }
 
-/// Whether a file that is a symbolic link is changed.
+/// What to do with a file that is a symbolic link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// The file that the link leads to is changed: many users keep their configuration elsewhere and link to it. A link of
-    /// another user is refused.
+    /// Change the link's target: many users keep their configuration elsewhere and link to it. A link owned by another
+    /// user is refused.
     FollowOwn,
-    /// The link is refused: in a project its author decides where it leads.
+    /// Refuse the link: in a project its author decides where it leads.
     Refuse,
 }
 
-/// Whether folders that are missing are made.
+/// Whether missing folders are created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Folders {
-    /// The client is there, or its user wants it so.
+    /// Create them: the client is installed, or the user requested it.
     Make,
-    /// A missing folder means that the client is not there.
+    /// A missing folder means that the client is not installed.
     Keep,
 }
 
-/// What was done, kept so that it can be undone.
+/// A record of a change, so that it can be undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// Whose configuration it is.
+    /// The client of the configuration.
     pub client: Client,
-    /// The entry that was written.
+    /// The written entry.
     pub name: String,
-    /// The file as it was named.
+    /// The file as given.
     pub path: PathBuf,
-    /// The file that was written: where a link leads.
+    /// The written file: the target of a link.
     pub target: PathBuf,
-    /// The file as it was; `None` where there was none.
+    /// A copy of the previous file; `None` if it did not exist.
     pub backup: Option<PathBuf>,
-    /// SHA-256 of what was written.
+    /// SHA-256 of the written contents.
     pub written: String,
-    /// Whether the block of servers was made for the entry.
+    /// Whether the block of servers was created for the entry.
     pub block: bool,
-    /// Folders that were made, the outermost first.
+    /// Created folders, outermost first.
     pub folders: Vec<PathBuf>,
 }
 
 /// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// Somebody else wrote to it.
-    #[error("{} has changed since it was read, and is left as it is; {remedy}", path.display())]
+    /// It was changed by someone else.
+    #[error("{} has changed since it was read, and was not modified; {remedy}", path.display())]
     Changed {
         /// The file.
         path: PathBuf,
         /// What to do.
         remedy: &'static str,
     },
-    /// There is no folder for it.
+    /// Its folder does not exist.
     #[error("there is no folder {}: is the client installed? Start it once, or pass --force", path.display())]
     NoFolder {
         /// The folder.
         path: PathBuf,
     },
-    /// A link that leads nowhere.
-    #[error("{} is a link that leads nowhere; mend it or take it away", path.display())]
+    /// A broken link.
+    #[error("{} is a broken symbolic link; fix or remove it", path.display())]
     DeadLink {
         /// The link.
         path: PathBuf,
     },
-    /// A link of another user.
-    #[error("{} is a symbolic link of another user, who decides where it leads; replace it with a file", path.display())]
+    /// A link owned by another user.
+    #[error("{} is a symbolic link owned by another user, who decides where it leads; replace it with a file", path.display())]
     ForeignLink {
         /// The link.
         path: PathBuf,
     },
-    /// The file can't be changed as it should be.
+    /// The file can't be changed as requested.
     #[error(transparent)]
     Problem(#[from] Problem),
-    /// The system refused.
-    #[error("{what} {} failed; look at its place, its mode and its owner", path.display())]
+    /// An I/O error.
+    #[error("{what} {} failed; check its path, mode and owner", path.display())]
     Io {
-        /// What was done.
+        /// The operation.
         what: &'static str,
-        /// To which file.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         source: io::Error,
     },
 }
 
 impl Plan {
-    /// The plan that puts a server into a client's file, under its name. An entry of that name that does something else
-    /// is replaced when `replace` is set.
+    /// Plans to add a server to a client's file under its name. A different entry of that name is replaced if `replace`
+    /// is set.
     pub fn install(
         client: Client,
         path: &Path,
@@ -137,7 +137,7 @@ impl Plan {
         Self::of(client, path, &server.name, before, edited)
     }
 
-    /// The plan that takes a server out of a client's file, and the empty block when `drop_block` is set.
+    /// Plans to remove a server from a client's file, and the empty block if `drop_block` is set.
     pub fn remove(
         client: Client,
         path: &Path,
@@ -150,8 +150,8 @@ impl Plan {
         Self::of(client, path, name, before, edited)
     }
 
-    /// The plan that puts a file back as it was, when nobody has written to it since. It is there to be looked at:
-    /// [`undo`] does it, and takes away what was made.
+    /// Plans to restore a file that was not changed since. It is for display: [`undo`] restores the file and removes
+    /// what was created.
     pub fn restore(receipt: &Receipt) -> Result<Self, PlanError> {
         let before = text_if_there(&receipt.target)?;
         receipt.check(before.as_ref().map(String::as_bytes))?;
@@ -178,18 +178,18 @@ impl Plan {
         Ok(Self { client, name, path, before, after, block, links: Links::FollowOwn })
     }
 
-    /// The same plan for a file that is not changed where any part of its path is a link.
+    /// Refuses to change the file if any part of its path is a link.
     #[must_use]
     pub fn refusing_links(self) -> Self {
         Self { links: Links::Refuse, ..self }
     }
 
-    /// Whether there is nothing to do.
+    /// Whether nothing would change.
     pub fn is_empty(&self) -> bool {
         self.before.as_deref().unwrap_or_default() == self.after
     }
 
-    /// What changes, as a unified diff. The lines around a change may hold secrets: it is for the user's eyes.
+    /// Returns the change as a unified diff. The context lines may contain secrets, so show it only to the user.
     pub fn diff(&self) -> String {
         let before = self.before.as_deref().unwrap_or_default();
         let name = self.path.display().to_string();
@@ -198,7 +198,7 @@ impl Plan {
         diff.unified_diff().context_radius(3).header(old, &name).to_string()
     }
 
-    /// Whether the file has a folder, or may get one.
+    /// Checks whether the file's folder exists or may be created.
     pub fn check_folder(&self, folders: Folders) -> Result<(), PlanError> {
         match self.path.parent() {
             Some(folder) if folders == Folders::Keep && !folder.is_dir() => {
@@ -208,8 +208,8 @@ impl Plan {
         }
     }
 
-    /// Changes the file: keeps the old one in `backups`, and puts the new one in its place at once. A file that is no
-    /// longer as the plan found it is left alone.
+    /// Applies the change: keeps the old file in `backups`, and replaces it atomically. A file that has changed since
+    /// the plan was made is not modified.
     pub fn apply(&self, backups: &Path, folders: Folders) -> Result<Receipt, PlanError> {
         let target = match self.links {
             Links::FollowOwn => target_of(&self.path)?,
@@ -240,8 +240,8 @@ impl Plan {
 }
 
 impl Receipt {
-    /// The receipt of a change and of an older one of the same entry, so that both are undone at once. Where somebody
-    /// wrote to the file between the two, only the entry can be taken out.
+    /// Combines the receipt of a change with an older one of the same entry, so that both are undone together. If the
+    /// file was changed in between, only the entry can be removed.
     #[must_use]
     pub fn since(self, older: Self, plan: &Plan) -> Self {
         let before = plan.before.as_deref().unwrap_or_default();
@@ -249,18 +249,17 @@ impl Receipt {
         Self { written: if joins { self.written } else { older.written.clone() }, ..older }
     }
 
-    /// Whether the file holds what was written.
+    /// Checks whether the file still has the written contents.
     fn check(&self, now: Option<&[u8]>) -> Result<(), PlanError> {
         if now.map(digest).as_ref() == Some(&self.written) {
             return Ok(());
         }
-        let remedy = "take the entry out of it instead";
+        let remedy = "remove the entry from it instead";
         Err(PlanError::Changed { path: self.target.clone(), remedy })
     }
 }
 
-/// Puts the file back as it was, when nobody has written to it since. Otherwise take the entry out with
-/// [`crate::without_server`].
+/// Restores the file if it was not changed since. Otherwise remove the entry with [`crate::without_server`].
 pub fn undo(receipt: &Receipt) -> Result<(), PlanError> {
     let target = &receipt.target;
     receipt.check(read_if_there(target)?.as_deref())?;
@@ -268,7 +267,7 @@ pub fn undo(receipt: &Receipt) -> Result<(), PlanError> {
         let (folder, name) = located(target);
         folder.remove(name).map_err(failed("removing", target))?;
         for folder in receipt.folders.iter().rev() {
-            // One that is in use by now stays.
+            // A folder that is used by now stays.
             if fs::remove_dir(folder).is_err() {
                 break;
             }
@@ -291,7 +290,7 @@ fn text_if_there(path: &Path) -> Result<Option<String>, PlanError> {
 }
 
 fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, PlanError> {
-    // A pipe would be waited for.
+    // Reading a pipe would block.
     if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
         return Err(failed("reading", path)(io::ErrorKind::InvalidInput.into()));
     }
@@ -302,7 +301,7 @@ fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, PlanError> {
     }
 }
 
-/// The file that a path leads to: many keep their configuration elsewhere and link to it.
+/// Returns the target of a path: many users keep their configuration elsewhere and link to it.
 fn target_of(path: &Path) -> Result<PathBuf, PlanError> {
     if path.is_symlink() && !is_own_link(path).map_err(failed("following", path))? {
         return Err(PlanError::ForeignLink { path: path.to_owned() });
@@ -315,7 +314,7 @@ fn target_of(path: &Path) -> Result<PathBuf, PlanError> {
     }
 }
 
-/// Whether a link belongs to the user whose folder it is in, or to the administrator.
+/// Whether a link belongs to the owner of its folder, or to root.
 fn is_own_link(link: &Path) -> io::Result<bool> {
     let folder = link.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = fs::metadata(folder.unwrap_or(Path::new(".")))?;
@@ -336,21 +335,21 @@ fn make_folders(target: &Path, folders: Folders) -> Result<Vec<PathBuf>, PlanErr
     if folders == Folders::Keep {
         return Err(PlanError::NoFolder { path: folder.to_owned() });
     }
-    Folder::resolve(folder).make(Access::Shared).map_err(failed("making the folder", folder))?;
+    Folder::resolve(folder).make(Access::Shared).map_err(failed("creating the folder", folder))?;
     missing.reverse();
     Ok(missing)
 }
 
-/// Reads a file of the folder of backups.
+/// Reads a backup.
 fn read_backup(backup: &Path) -> io::Result<Vec<u8>> {
     let folder = Folder::from(backup.parent().unwrap_or(Path::new("")));
     folder.read_bytes(backup.file_name().unwrap_or_default())
 }
 
-/// Copies the file into the folder of backups, under a name that is free.
+/// Copies the file to the folder of backups, under a free name.
 fn back_up(target: &Path, backups: &Path, plan: &Plan) -> Result<PathBuf, PlanError> {
     let folder = Folder::from(backups);
-    folder.make(Access::Private).map_err(failed("making the folder", backups))?;
+    folder.make(Access::Private).map_err(failed("creating the folder", backups))?;
     let name =
         target.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let bytes = plan.before.as_deref().unwrap_or_default().as_bytes();
@@ -368,10 +367,10 @@ fn back_up(target: &Path, backups: &Path, plan: &Plan) -> Result<PathBuf, PlanEr
             Err(error) => return Err(failed("writing", &path)(error)),
         }
     }
-    Err(failed("writing", backups)(io::Error::other("no name is free")))
+    Err(failed("writing", backups)(io::Error::other("no free name")))
 }
 
-/// Writes a file that is not there yet, whole or not at all.
+/// Writes a new file atomically.
 fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
     let (new, mut file) = folder.create_temporary(Access::Private)?;
     let written = file
@@ -384,8 +383,8 @@ fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Puts a file in the place of another at once. It keeps the mode and the owner of the one that goes. The path is resolved
-/// by now: what has become a link since is not followed.
+/// Replaces a file atomically, keeping its mode and owner. The path is resolved already; new links in it are not
+/// followed.
 fn replace(target: &Path, bytes: &[u8]) -> Result<(), PlanError> {
     let (folder, name) = located(target);
     folder.replace(name, bytes, Access::Kept, Durability::Synced).map_err(failed("writing", target))
@@ -399,7 +398,7 @@ fn located(target: &Path) -> (Folder, &OsStr) {
 
 fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _done = write!(text, "{byte:02x}");
         text
     })

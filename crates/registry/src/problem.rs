@@ -1,14 +1,14 @@
-//! What is wrong with a file or an entry of it, said so that a person can mend it.
+//! Problems in a file or an entry, described so that a person can fix them.
 
 use std::{
     fmt,
     path::{Path, PathBuf},
 };
 
-/// One thing that is wrong: where, what, and what to do about it.
+/// A problem: where, what, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The file, where one is known.
+    /// The file, if known.
     pub file: Option<PathBuf>,
     /// The entry: a server's name.
     pub entry: Option<String>,
@@ -21,32 +21,32 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Something wrong with no place yet.
+    /// Creates a problem without a location.
     pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { file: None, entry: None, field: None, what: what.into(), remedy: remedy.into() }
     }
 
-    /// A variable that is not set.
+    /// Creates the problem of an unset variable.
     pub fn unset_variable(name: &str) -> Self {
         let remedy = format!("set {name}, or write a default: ${{{name}:-…}}");
         Self::new(format!("the variable {name} is not set"), remedy)
     }
 
-    /// The same, in this file.
+    /// Sets the file.
     #[must_use]
     pub fn in_file(mut self, file: &Path) -> Self {
         self.file = Some(file.to_owned());
         self
     }
 
-    /// The same, in this entry.
+    /// Sets the entry.
     #[must_use]
     pub fn in_entry(mut self, entry: &str) -> Self {
         self.entry = Some(entry.to_owned());
         self
     }
 
-    /// The same, in this field.
+    /// Sets the field.
     #[must_use]
     pub fn in_field(mut self, field: &str) -> Self {
         self.field = Some(field.to_owned());

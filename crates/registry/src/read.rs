@@ -1,4 +1,4 @@
-//! Whole files: which entries they have, and what is wrong with those that can't be read.
+//! Reads whole files: their entries, and problems with invalid ones.
 
 use crate::{
     client::{Client, Syntax},
@@ -10,48 +10,48 @@ use crate::{
 use serde_json::{Map, Value};
 use std::{collections::HashSet, path::Path};
 
-/// What kind of file it is.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A client's configuration.
     Client(Client),
-    /// JSON with a block of servers, of no client that is known.
+    /// JSON with a block of servers, of an unknown client.
     Block,
-    /// A registry with what is said about each server (`mcp.registry.json`).
+    /// A registry with descriptions of servers (`mcp.registry.json`).
     Registry,
 }
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
     /// The servers, in the order of the file.
     pub servers: Vec<Server>,
-    /// What an editor would ask its user for.
+    /// Values that an editor would ask its user for.
     pub inputs: Vec<Input>,
-    /// Entries that are parts of the client itself.
+    /// Skipped entries, which are parts of the client itself.
     pub passed_over: Vec<String>,
-    /// What is wrong. One bad entry does not hide the others.
+    /// Problems. An invalid entry does not affect the others.
     pub problems: Vec<Problem>,
 }
 
 /// A question that an editor asks before it starts a server (`${input:id}`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {
-    /// What `${input:…}` names.
+    /// The id in `${input:…}`.
     pub id: String,
-    /// What the user is told.
+    /// The question's text.
     pub description: Option<String>,
     /// Whether the answer is a secret.
     pub secret: bool,
 }
 
-/// Keys under which blocks of servers are found in a file of no known client.
+/// Keys of blocks of servers in a file of an unknown client.
 const BLOCKS: [&str; 5] = ["mcpServers", "mcp_servers", EDITOR_BLOCK, "servers", "context_servers"];
 /// The block of servers in an editor's settings.
 const EDITOR_BLOCK: &str = "mcp.servers";
 
 impl Form {
-    /// The form that a file of this path has.
+    /// Determines the kind of a file by its path.
     pub fn of(path: &Path) -> Self {
         let part = |path: Option<&Path>| {
             path.and_then(Path::file_name).map(|name| name.to_string_lossy().to_lowercase())
@@ -83,7 +83,7 @@ impl Form {
     }
 }
 
-/// Reads a file of this form.
+/// Reads a file of this kind.
 pub fn read(form: Form, file: &Path, bytes: &[u8]) -> Reading {
     let mut reading = Reading::default();
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -161,7 +161,7 @@ fn read_root(form: Form, mut root: Map<String, Value>, reading: &mut Reading) {
     }
 }
 
-/// Editors write settings with dots in their names or as objects within objects: both are one block.
+/// Merges settings with dots in their names and nested objects, which editors treat alike.
 fn join_editor_blocks(root: &mut Map<String, Value>, reading: &mut Reading) {
     if let Some(Value::Object(mut mcp)) = root.shift_remove("mcp")
         && let Some(block) = mcp.shift_remove("servers")
@@ -170,7 +170,7 @@ fn join_editor_blocks(root: &mut Map<String, Value>, reading: &mut Reading) {
     }
 }
 
-/// Adds the entries of a block to those under a key. Of two entries of one name, the one under the key stays.
+/// Adds the entries of a block to those under a key. Of two entries of the same name, the one under the key is kept.
 fn merge_block(root: &mut Map<String, Value>, key: &str, block: Value, reading: &mut Reading) {
     let kept = match root.get_mut(key) {
         Some(Value::Object(kept)) => kept,
@@ -189,8 +189,8 @@ fn merge_block(root: &mut Map<String, Value>, key: &str, block: Value, reading: 
             for (name, entry) in entries {
                 if kept.contains_key(&name) {
                     let what =
-                        format!("there is another entry of this name under `{key}`, which is used");
-                    reading.problems.push(Problem::new(what, "take one out").in_entry(&name));
+                        format!("another entry of this name under `{key}` is used");
+                    reading.problems.push(Problem::new(what, "remove one").in_entry(&name));
                 } else {
                     kept.insert(name, entry);
                 }
@@ -206,7 +206,7 @@ fn not_a_block(key: &str) -> Problem {
     Problem::new("it is not an object of entries", remedy).in_field(key)
 }
 
-/// `~/.claude.json` keeps a block for each folder.
+/// `~/.claude.json` has a block for each folder.
 fn add_projects(reading: &mut Reading, projects: Map<String, Value>, manner: Manner) {
     for (folder, mut project) in projects {
         let Some(block) = project.get_mut("mcpServers").map(Value::take) else { continue };
@@ -245,14 +245,14 @@ fn add_list(reading: &mut Reading, entries: Vec<Value>) {
     for (index, mut value) in entries.into_iter().enumerate() {
         let id = value.as_object_mut().and_then(|map| map.shift_remove("id"));
         let Some(id) = id.as_ref().and_then(Value::as_str).map(str::to_owned) else {
-            let problem = Problem::new("the entry has no `id`", "give it one: a text");
+            let problem = Problem::new("the entry has no `id`", "add an `id` in quotes");
             reading.problems.push(problem.in_entry(&format!("servers[{index}]")));
             continue;
         };
         if !seen.insert(id.clone()) {
             let problem = Problem::new(
-                "there is another entry of this id, and the first is used",
-                "give each entry an id of its own",
+                "this id is repeated, and the first entry is used",
+                "give each entry its own id",
             );
             reading.problems.push(problem.in_entry(&id));
             continue;
@@ -290,7 +290,7 @@ fn add_inputs(reading: &mut Reading, inputs: Option<Value>) {
     }
 }
 
-/// A key that is written twice loses one of its entries: the parsers of clients keep the last.
+/// Reports repeated keys, which lose an entry: the parsers of clients keep the last one.
 fn note_repeated_keys(form: Form, text: &str, reading: &mut Reading) {
     let syntax = form.syntax();
     if !matches!(syntax, Syntax::Json | Syntax::JsonWithComments) || form == Form::Registry {
@@ -304,7 +304,7 @@ fn note_repeated_keys(form: Form, text: &str, reading: &mut Reading) {
         Form::Block | Form::Registry => &BLOCKS,
     };
     let twice = |name: &str| {
-        Problem::new("it is written twice, and the last is used", "take one out").in_entry(name)
+        Problem::new("it occurs twice, and the last one is used", "remove one").in_entry(name)
     };
     for name in parse::repeated_keys(root) {
         if keys.contains(&name) {

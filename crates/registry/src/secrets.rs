@@ -1,4 +1,4 @@
-//! Values from files, put where they belong. The files are read by whoever calls.
+//! Inserts values from files. The caller reads the files.
 
 use crate::{
     problem::Problem,
@@ -6,9 +6,8 @@ use crate::{
 };
 use std::io;
 
-/// The server with the contents of its secret files and of its file of variables in place. `read` gets each path as it is
-/// written, variables put in. One line break at the end of a secret is not part of it. What the entry itself says
-/// wins over a file of variables.
+/// Inserts the contents of secret files and of the env file. `read` gets each path as written, with variables expanded.
+/// One line break at the end of a secret is not part of it. The entry itself takes precedence over the env file.
 pub fn with_secrets(
     server: &Server,
     read: &dyn Fn(&str) -> io::Result<String>,
@@ -33,7 +32,7 @@ pub fn with_secrets(
     Err(problems.into_iter().map(|problem| problem.in_entry(&server.name)).collect())
 }
 
-/// The secret that is alone in a file.
+/// Reads a secret that is the only content of a file.
 pub fn secret_text(
     path: &str,
     read: &dyn Fn(&str) -> io::Result<String>,
@@ -50,7 +49,7 @@ pub fn secret_text(
     if text.contains(['\r', '\n', '\0']) {
         return Err(Problem::new(
             format!("the file {path:?} has more than one line"),
-            "leave the secret alone in it",
+            "keep only the secret in it",
         ));
     }
     Ok(text.to_owned())
@@ -59,7 +58,7 @@ pub fn secret_text(
 fn unreadable(path: &str, error: &io::Error) -> Problem {
     Problem::new(
         format!("the file {path:?} can't be read: {error}"),
-        "make it, or correct the path and its mode",
+        "create it, or correct its path or mode",
     )
 }
 
@@ -79,7 +78,7 @@ fn put(way: &mut Way, goes: &SecretUse, text: String, problems: &mut Vec<Problem
             "name the file under `env`, or give the server's `url`",
         )),
         (Way::Remote { .. }, _) => problems.push(Problem::new(
-            "a server on the network has no variables",
+            "a remote server has no environment variables",
             "name the file under `headers`, or give the server's `command`",
         )),
     }
@@ -89,8 +88,8 @@ fn put(way: &mut Way, goes: &SecretUse, text: String, problems: &mut Vec<Problem
 fn put_variables(way: &mut Way, path: &str, text: &str, problems: &mut Vec<Problem>) {
     let Way::Program { env, .. } = way else {
         problems.push(Problem::new(
-            "a server on the network has no variables",
-            "take the file of variables out of the entry",
+            "a remote server has no environment variables",
+            "remove the env file from the entry",
         ));
         return;
     };
@@ -103,8 +102,8 @@ fn put_variables(way: &mut Way, path: &str, text: &str, problems: &mut Vec<Probl
         let Some((name, value)) = line.split_once('=').filter(|(name, _)| is_name(name.trim()))
         else {
             problems.push(Problem::new(
-                format!("line {} of {path:?} is no NAME=value", index + 1),
-                "mend it, or put a # before it",
+                format!("line {} of {path:?} is not NAME=value", index + 1),
+                "fix it, or put a # before it",
             ));
             continue;
         };

@@ -1,65 +1,65 @@
-//! A server as it is written down: how it is reached, and what is said about it.
+//! A server entry: its transport and its description.
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use std::{fmt, time::Duration};
 
-/// A server as a file has it.
+/// A server entry of a file.
 ///
-/// Strings are templates: `${VAR}`, `${VAR:-default}` and `${env:VAR}` stand for variables, and `$${` for a `${` that is
-/// meant. [`crate::expand`] puts the values in.
+/// Strings are templates: `${VAR}`, `${VAR:-default}` and `${env:VAR}` are variables, and `$${` is a literal `${`.
+/// [`crate::expand`] inserts the values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// The entry's name.
     pub name: String,
-    /// How it is reached.
+    /// Its transport.
     pub way: Way,
-    /// Written down, and not to be used.
+    /// Whether it is disabled.
     pub disabled: bool,
-    /// The longest that a call may take.
+    /// Timeout of a call.
     pub timeout: Option<Duration>,
-    /// The longest that its start may take.
+    /// Timeout of its start.
     pub start_timeout: Option<Duration>,
     /// A file of `NAME=value` lines whose variables the program gets.
     pub env_file: Option<String>,
-    /// Values that are read from files.
+    /// Values to read from files.
     pub secrets: Vec<SecretFile>,
-    /// The folder that the entry is for; `None` is everywhere.
+    /// The project folder of the entry; `None` for all projects.
     pub project: Option<String>,
-    /// What is said about it.
+    /// Its description.
     pub meta: Meta,
-    /// Fields that mean nothing here, kept.
+    /// Unknown fields, which are kept.
     pub unknown: Map<String, Value>,
 }
 
-/// How a server is reached.
+/// Transport of a server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Way {
-    /// A program that speaks on its standard input and output.
+    /// A program that uses its standard input and output.
     Program {
-        /// What is started, without a shell.
+        /// The program to start, without a shell.
         command: String,
         /// Its arguments.
         args: Vec<String>,
         /// Variables set for it.
         env: IndexMap<String, String>,
-        /// Variables handed on to it where they are set.
+        /// Variables that it inherits if they are set.
         inherit: Vec<String>,
-        /// Where it is started.
+        /// Its working folder.
         cwd: Option<String>,
     },
     /// A server on the network.
     Remote {
         /// Its address.
         url: String,
-        /// What it speaks, where that is said.
+        /// Its protocol, if given.
         kind: Option<RemoteKind>,
         /// Headers sent with each request.
         headers: IndexMap<String, String>,
     },
 }
 
-/// What a server on the network speaks.
+/// Protocol of a remote server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemoteKind {
     /// Streamable HTTP.
@@ -70,12 +70,12 @@ pub enum RemoteKind {
     WebSocket,
 }
 
-/// A value that is in a file of its own.
+/// A value in its own file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretFile {
     /// Where the value goes.
     pub goes: SecretUse,
-    /// The file, as it is written.
+    /// The file, as written.
     pub path: String,
 }
 
@@ -90,47 +90,47 @@ pub enum SecretUse {
     Bearer,
 }
 
-/// What is said about a server, for those who look for one.
+/// Description of a server for search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Meta {
     /// A name for people.
     pub title: Option<String>,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<String>,
-    /// Words that find it.
+    /// Tags for search.
     pub tags: Vec<String>,
-    /// Subjects that it covers.
+    /// Domains for search.
     pub domains: Vec<String>,
-    /// Things that it can be asked for.
+    /// Example requests.
     pub examples: Vec<String>,
     /// When it is shown.
     pub visibility: Visibility,
-    /// How careful its use must be.
+    /// Sensitivity of its use.
     pub sensitivity: Sensitivity,
-    /// Among equals the highest comes first.
+    /// Higher comes first among equal matches.
     pub priority: Option<i32>,
-    /// Whether its tools are listed without being asked for.
+    /// Whether its tools are listed without a search.
     pub auto_discover: Option<bool>,
-    /// Tools that may be called without a question.
+    /// Tools that may be called without confirmation.
     pub always_allow: Vec<String>,
 }
 
-/// When a server is shown to those who look for one.
+/// When a search shows a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Visibility {
     /// Always.
     #[default]
     Default,
-    /// When it is named.
+    /// When the query names it.
     OptIn,
-    /// When experimental ones are asked for.
+    /// When the query asks for experimental servers.
     Experimental,
 }
 
-/// How careful the use of a server must be.
+/// Sensitivity of a server's use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sensitivity {
-    /// Reading of public things.
+    /// Reads public data.
     #[default]
     Low,
     /// Costly or private.
@@ -139,26 +139,26 @@ pub enum Sensitivity {
     High,
 }
 
-/// What must be there before a server can be used.
+/// A requirement of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
     /// A variable.
     Variable {
         /// Its name, without `env:`.
         name: String,
-        /// Stands in where the variable is not set.
+        /// Its value if the variable is not set.
         default: Option<String>,
     },
     /// An answer that an editor asks its user for (`${input:id}`).
     Input(String),
-    /// Something that only an editor knows (`${workspaceFolder}`).
+    /// A variable that only an editor knows (`${workspaceFolder}`).
     Editor(String),
     /// A file.
     File(String),
 }
 
 impl Server {
-    /// A server with nothing said about it.
+    /// Creates an entry without a description.
     pub fn new(name: impl Into<String>, way: Way) -> Self {
         Self {
             name: name.into(),
@@ -174,7 +174,7 @@ impl Server {
         }
     }
 
-    /// A program and its arguments.
+    /// Creates an entry for a program and its arguments.
     pub fn program(name: impl Into<String>, command: &str, args: &[&str]) -> Self {
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
         Self::new(
@@ -194,7 +194,7 @@ impl Server {
         Self::new(name, Way::Remote { url: url.to_owned(), kind, headers: IndexMap::new() })
     }
 
-    /// How it is reached, in one line that shows the names of variables and headers and none of their values.
+    /// Summarizes its transport in one line, with the names of variables and headers but not their values.
     pub fn summary(&self) -> String {
         let off = if self.disabled { " (disabled)" } else { "" };
         let (line, names) = match &self.way {
@@ -212,7 +212,7 @@ impl Server {
 }
 
 impl RemoteKind {
-    /// As it is written in a `type` field.
+    /// Returns the name for a `type` field.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -222,7 +222,7 @@ impl RemoteKind {
     }
 }
 
-/// Values of variables and headers may be secret: a debug line shows their names.
+/// Values of variables and headers may be secret, so only their names are shown.
 impl fmt::Debug for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! A server in the shape in which a client writes it. What the client has no words for is refused, not left out.
+//! Writes a server entry in a client's format. What the client does not support is refused, not left out.
 
 use crate::{
     client::{Client, Variables},
@@ -10,8 +10,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
-/// The entry of a server in a client's file. What is said about the server for those who look for one is docent's own
-/// and is not written.
+/// Returns the entry of a server for a client's file. The description for search is docent's own and is not written.
 pub(crate) fn shape(client: Client, name: &str, server: &Server) -> Result<Value, Problem> {
     let shaper = Shaper { client };
     let mut entry = match &server.way {
@@ -37,7 +36,7 @@ type Fields = Map<String, Value>;
 
 impl Shaper {
     fn cannot(&self, what: &str, instead: &str) -> Problem {
-        let what = format!("{} can't be told of {what}", self.client);
+        let what = format!("{} does not support {what}", self.client);
         Problem::new(what, format!("{instead}, or leave it out"))
     }
 
@@ -66,17 +65,17 @@ impl Shaper {
         match (self.client, inherit.is_empty()) {
             (_, true) => {}
             (Client::Codex, false) => put(&mut fields, "env_vars", inherit.clone()),
-            _ => return Err(self.cannot("variables that are handed on", "write them under env")),
+            _ => return Err(self.cannot("inherited variables", "write them under env")),
         }
         if let Some(cwd) = cwd {
             if !matches!(self.client, Client::VsCode | Client::Codex | Client::GeminiCli) {
-                return Err(self.cannot("a folder to start in", "write full paths"));
+                return Err(self.cannot("a working folder", "write full paths"));
             }
             put(&mut fields, "cwd", self.text(cwd)?);
         }
         if let Some(path) = &server.env_file {
             if !matches!(self.client, Client::VsCode | Client::Cursor) {
-                return Err(self.cannot("a file of variables", "write them under env"));
+                return Err(self.cannot("an env file", "write them under env"));
             }
             put(&mut fields, "envFile", self.text(path)?);
         }
@@ -120,7 +119,7 @@ impl Shaper {
         };
         match self.client {
             Client::ClaudeDesktop => {
-                return Err(self.cannot("a server on the network", "let it start a program"));
+                return Err(self.cannot("a remote server", "let it start a program"));
             }
             Client::Zed | Client::Codex | Client::Goose if sse => {
                 return Err(self.cannot("server-sent events", "serve Streamable HTTP"));
@@ -145,7 +144,7 @@ impl Shaper {
         }
         self.headers(headers, &mut fields)?;
         if server.env_file.is_some() {
-            return Err(self.cannot("variables of a server on the network", "use headers"));
+            return Err(self.cannot("variables of a remote server", "use headers"));
         }
         Ok(fields)
     }
@@ -190,13 +189,13 @@ impl Shaper {
             Client::Windsurf => put(fields, "disabled", true),
             Client::Zed | Client::Codex => put(fields, "enabled", false),
             Client::Goose => {}
-            _ => return Err(self.cannot("an entry that is switched off", "leave the entry out")),
+            _ => return Err(self.cannot("a disabled entry", "leave the entry out")),
         }
         Ok(())
     }
 
     fn timeouts(&self, server: &Server, fields: &mut Fields) -> Result<(), Problem> {
-        let refused = || self.cannot("this timeout", "give whole seconds where it counts them");
+        let refused = || self.cannot("this timeout", "use a whole number of the client's unit");
         if let Some(time) = server.timeout {
             let whole = (time.subsec_nanos() == 0).then(|| json!(time.as_secs()));
             let (key, value) = match self.client {
@@ -213,13 +212,13 @@ impl Shaper {
         match (server.start_timeout, self.client) {
             (None, _) => {}
             (Some(time), Client::Codex) => put(fields, "startup_timeout_sec", seconds(time)),
-            (Some(_), _) => return Err(self.cannot("a timeout of its start", "set it elsewhere")),
+            (Some(_), _) => return Err(self.cannot("a start timeout", "set it elsewhere")),
         }
         Ok(())
     }
 }
 
-/// Goose wants a name and a description in each entry, and whether it is on.
+/// Goose requires a name, a description and an `enabled` flag in each entry.
 fn goose(name: &str, server: &Server, kind: &str, fields: &mut Fields) {
     let about = server.meta.description.as_deref().or(server.meta.title.as_deref());
     put(fields, "enabled", !server.disabled);
@@ -236,7 +235,7 @@ fn put(fields: &mut Fields, key: &str, value: impl Into<Value>) {
     fields.insert(key.to_owned(), value.into());
 }
 
-/// The entry of a server in docent's own tables, with all that is said about it.
+/// Returns the entry of a server in docent's own tables, with all its settings.
 pub(crate) fn own_shape(server: &Server) -> Value {
     let mut fields = Fields::new();
     let mut files = Fields::new();
@@ -316,7 +315,7 @@ fn milliseconds(time: Duration) -> Value {
     exact.map_or_else(|| (time.as_secs_f64() * 1000.0).into(), Value::from)
 }
 
-/// What is empty is left out.
+/// Sets a field unless it is empty.
 fn put_full(fields: &mut Fields, key: &str, value: impl Into<Value>) {
     let value = value.into();
     let empty = match &value {
@@ -330,8 +329,8 @@ fn put_full(fields: &mut Fields, key: &str, value: impl Into<Value>) {
     }
 }
 
-/// Whether an entry that is there already does what the wanted one would. A client may have written fields of its own
-/// beside ours, and one that does not say what a server speaks finds it out.
+/// Whether an existing entry is equivalent to the wanted one. A client may have added its own fields, and an entry
+/// without a protocol detects it.
 pub(crate) fn does_the_same(there: &Server, wanted: &Server) -> bool {
     let way = match (&there.way, &wanted.way) {
         (

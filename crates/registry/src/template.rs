@@ -1,4 +1,4 @@
-//! Strings with variables in them: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and `$${` for a `${` that is meant.
+//! Strings with variables: `${VAR}`, `${VAR:-default}`, `${env:VAR}`, and `$${` for a literal `${`.
 
 use crate::{client::Variables, server::Need};
 
@@ -9,14 +9,14 @@ pub(crate) enum Piece<'a> {
     Variable { named: Named<'a>, default: Option<&'a str> },
 }
 
-/// What a variable is.
+/// The name of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named<'a> {
-    /// Of the environment.
+    /// An environment variable.
     Variable(&'a str),
-    /// What an editor asks for.
+    /// A value that an editor asks for.
     Input(&'a str),
-    /// What an editor knows.
+    /// A variable of an editor.
     Editor(&'a str),
 }
 
@@ -24,7 +24,7 @@ const EDITOR: [&str; 5] =
     ["workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/"];
 const EDITOR_PREFIXES: [&str; 3] = ["workspaceFolder:", "config:", "command:"];
 
-/// A template taken apart. What looks like a variable and names none is text.
+/// Splits a template. Malformed variables are text.
 pub(crate) fn pieces(template: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = template;
@@ -66,12 +66,12 @@ fn named(name: &str) -> Option<Named<'_>> {
     (name.starts_with(starts) && name.chars().all(legal)).then_some(Named::Variable(name))
 }
 
-/// A template that stands for this very text.
+/// Escapes a literal text as a template.
 pub(crate) fn escape(text: &str) -> String {
     text.replace("${", "$${")
 }
 
-/// A client's string as a template.
+/// Converts a client's string to a template.
 pub(crate) fn from_client(text: String, variables: Variables) -> String {
     match variables {
         Variables::Literal => escape(&text),
@@ -80,7 +80,7 @@ pub(crate) fn from_client(text: String, variables: Variables) -> String {
     }
 }
 
-/// `$VAR` becomes `${VAR:-$VAR}`: the client leaves what is not set as it stands.
+/// `$VAR` becomes `${VAR:-$VAR}`: the client leaves unset variables unchanged.
 fn from_shell(text: &str) -> String {
     let mut template = String::with_capacity(text.len());
     let mut rest = text;
@@ -104,13 +104,13 @@ fn from_shell(text: &str) -> String {
     template
 }
 
-/// A template in the words of a client, or what the client can't say.
+/// Converts a template to a client's syntax; the error is what the client does not support.
 pub(crate) fn to_client(template: &str, variables: Variables) -> Result<String, String> {
     let mut text = String::with_capacity(template.len());
     for piece in pieces(template) {
         match (piece, variables) {
             (Piece::Text("${"), Variables::Literal) => text.push_str("${"),
-            (Piece::Text("${"), _) => return Err("a `${` that stands for no variable".to_owned()),
+            (Piece::Text("${"), _) => return Err("a `${` that is not a variable".to_owned()),
             (Piece::Text(part), Variables::Shell) if part.contains('$') => {
                 return Err("a dollar sign".to_owned());
             }
@@ -144,7 +144,7 @@ fn variable(
     }
 }
 
-/// The variable, where a template is nothing else.
+/// Returns the variable if a template consists of nothing else.
 pub(crate) fn lone_variable(template: &str) -> Option<&str> {
     match pieces(template).as_slice() {
         [Piece::Variable { named: Named::Variable(name), default: None }] => Some(name),
@@ -152,7 +152,7 @@ pub(crate) fn lone_variable(template: &str) -> Option<&str> {
     }
 }
 
-/// What a template needs.
+/// Returns the requirements of a template.
 pub(crate) fn needs(template: &str) -> impl Iterator<Item = Need> {
     pieces(template).into_iter().filter_map(|piece| match piece {
         Piece::Text(_) => None,

@@ -1,4 +1,4 @@
-//! Edits on JSON, with comments or without.
+//! Edits JSON, with or without comments.
 
 use super::{Change, Done, Place, indent_at, line_end, splice, too_odd};
 use crate::{
@@ -12,7 +12,7 @@ use jsonc_parser::{
 };
 use serde_json::{Map, Value};
 
-/// A text and the tree of it.
+/// A text and its syntax tree.
 struct Tree<'a> {
     text: &'a str,
     root: Object<'a>,
@@ -28,11 +28,11 @@ enum What {
     Other,
 }
 
-/// How a value is written.
+/// Layout of a written value.
 enum Layout<'a> {
     /// On one line, with or without spaces.
     Line { spaced: bool },
-    /// An object on lines of its own, a list on one.
+    /// Each member of an object on its own line, lists on one line.
     Lines { end: &'a str, unit: &'a str },
 }
 
@@ -64,7 +64,7 @@ pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
     };
     let object = match (block.value.as_object(), change) {
         (Some(object), _) => object,
-        // `null` says the same as no block.
+        // `null` means the same as a missing block.
         (None, Change::Add(entry)) => {
             let made: Map<_, _> = [(place.name.to_owned(), (*entry).clone())].into_iter().collect();
             let parts = vec![tree.value_of(block, &Value::Object(made))];
@@ -88,7 +88,7 @@ pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
     Ok((splice(text, &parts)?, false))
 }
 
-/// The text without its empty block.
+/// Removes the empty block.
 pub(super) fn drop_block(place: &Place<'_>, text: &str) -> Result<String, Problem> {
     let tree = Tree::of(place, text)?.ok_or_else(too_odd)?;
     let at = tree.root.properties.iter().position(|property| property.name.as_str() == place.block);
@@ -97,12 +97,12 @@ pub(super) fn drop_block(place: &Place<'_>, text: &str) -> Result<String, Proble
         let inner = text.get(object.range.start + 1..object.range.end.checked_sub(1)?)?;
         inner.trim().is_empty().then_some(at)
     });
-    // A comment in the block keeps it.
+    // A block with a comment is kept.
     let Some(at) = empty else { return Ok(text.to_owned()) };
     splice(text, &tree.remove(&tree.root, at)?)
 }
 
-/// A file with nothing in it.
+/// Writes a new file.
 fn fresh(place: &Place<'_>, text: &str, entry: &Value) -> String {
     let end = line_end(text);
     let entry: Map<_, _> = [(place.name.to_owned(), entry.clone())].into_iter().collect();
@@ -113,7 +113,7 @@ fn fresh(place: &Place<'_>, text: &str, entry: &Value) -> String {
 }
 
 impl<'a> Tree<'a> {
-    /// `None` is a blank text.
+    /// Parses a text; `None` if it is blank.
     fn of(place: &Place<'_>, text: &'a str) -> Result<Option<Self>, Problem> {
         if text.trim().is_empty() {
             return Ok(None);
@@ -136,13 +136,13 @@ impl<'a> Tree<'a> {
         Ok(Some(Self { text, root, tokens, one_line, unit }))
     }
 
-    /// The last token or comment that ends at or before this place.
+    /// Returns the last token or comment that ends at or before an offset.
     fn before(&self, at: usize) -> Option<(Range, What)> {
         let next = self.tokens.partition_point(|(range, _)| range.end <= at);
         self.tokens.get(next.checked_sub(1)?).copied()
     }
 
-    /// The comma that follows this place, comments passed over.
+    /// Returns the comma after an offset, skipping comments.
     fn comma_after(&self, at: usize) -> Option<Range> {
         let next = self.tokens.partition_point(|(range, _)| range.start < at);
         let mut tokens = self.tokens.iter().skip(next).filter(|(range, what)| {
@@ -179,7 +179,7 @@ impl<'a> Tree<'a> {
             Some(last) if comma.is_none() => parts.push((last..last, ",".to_owned())),
             _ => {}
         }
-        // Braces with nothing between them are set apart.
+        // Empty braces are moved to separate lines.
         if last.is_none() && !on_line && !gap.contains('\n') {
             entry.extend([end, around]);
             parts.push((anchor..inside, entry));
@@ -189,7 +189,7 @@ impl<'a> Tree<'a> {
         parts
     }
 
-    /// A member's value, written anew.
+    /// Replaces a member's value.
     fn value_of(
         &self,
         property: &ObjectProp<'_>,
@@ -223,7 +223,7 @@ impl<'a> Tree<'a> {
         }
         let rest = self.text.get(end..).unwrap_or_default();
         let rest_of_line = rest.split('\n').next().unwrap_or_default();
-        // What follows on the line must not end up in a comment.
+        // The rest of the line must not become part of a comment.
         let start = if what == What::LineComment && !rest_of_line.trim().is_empty() {
             ours.start
         } else {
@@ -235,7 +235,7 @@ impl<'a> Tree<'a> {
 
     fn member_indent(&self, object: &Object<'_>, around: &str) -> String {
         let on_own_line = object.properties.iter().find_map(|property| {
-            // Only the blanks before the member are looked at: a line may be as long as the file.
+            // Only the blanks before the member are checked: a line may be as long as the file.
             let before = self.text.get(..property.range.start)?;
             let line = before.trim_end_matches([' ', '\t']);
             line.ends_with('\n').then(|| before.get(line.len()..).unwrap_or_default().to_owned())
@@ -252,7 +252,7 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// One step of indentation: what the first member of the file has.
+/// Returns one step of indentation: that of the first member of the file.
 fn unit_of(text: &str, root: &Object<'_>) -> String {
     let first = root.properties.first().map(|property| property.range.start);
     let line = first.and_then(|at| text.get(root.range.start..at)?.rsplit_once('\n'));

@@ -1,7 +1,7 @@
-//! docent in a client's file, and out of it: edits on the text, so that everything else stays as it is.
+//! Adds docent to a client's file and removes it, by editing the text, so that everything else stays unchanged.
 //!
-//! Each edit is checked by reading the file again: it must say what it said before, and the entry. A file that is too
-//! odd for that is left alone.
+//! Each edit is checked by parsing the result: only the entry may differ. A file that is too unusual for that is not
+//! changed.
 
 mod json;
 mod toml;
@@ -17,27 +17,27 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// A text after an edit.
+/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
     /// The whole text.
     pub text: String,
-    /// Whether it differs from the one before.
+    /// Whether the text was changed.
     pub changed: bool,
-    /// Whether the block of servers was made for the entry, or went with it.
+    /// Whether the block of servers was created for the entry, or removed with it.
     pub block: bool,
 }
 
-/// What is done to the text.
+/// A change of the text.
 enum Change<'a> {
-    /// The entry is put at the end of the block.
+    /// Appends the entry to the block.
     Add(&'a Value),
-    /// The entry that is there is written anew.
+    /// Replaces the existing entry.
     Replace(&'a Value),
     Remove,
 }
 
-/// Where it is done.
+/// Location of the entry.
 struct Place<'a> {
     syntax: Syntax,
     block: &'a str,
@@ -57,11 +57,11 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A text and whether a block was made.
+/// The text, and whether a block was created.
 type Done = Result<(String, bool), Problem>;
 
-/// The text of a client's file with this server in it; `None` is a file that is not there yet. An entry that does the
-/// same is left as it is, and another one of the name is replaced when `replace` is set.
+/// Adds a server to the text of a client's file; `None` is a missing file. An equivalent entry is left unchanged; a
+/// different one of the same name is replaced if `replace` is set.
 pub fn with_server(
     client: Client,
     text: Option<&str>,
@@ -73,12 +73,12 @@ pub fn with_server(
     put(&Place::of(client, name), text, wanted, replace)
 }
 
-/// The text of docent.toml with this server in a table of its own, under its name, with all that is said about it.
+/// Adds a server with all its settings as a table to the text of docent.toml.
 pub fn with_table(text: Option<&str>, server: &Server, replace: bool) -> Result<Edited, Problem> {
     put(&Place::own(&server.name), text, own_shape(server), replace)
 }
 
-/// The text of docent.toml without the server of this name.
+/// Removes a server from the text of docent.toml.
 pub fn without_table(text: &str, name: &str) -> Result<Edited, Problem> {
     take(&Place::own(name), text, false)
 }
@@ -92,14 +92,14 @@ fn put(
     let name = place.name;
     let at = |problem: Problem| problem.in_entry(name);
     if name.trim().is_empty() || name.chars().any(char::is_control) {
-        return Err(at(Problem::new("it is no name", "give the entry a name that can be read")));
+        return Err(at(Problem::new("the name is not valid", "give the entry a readable name")));
     }
     let (mark, text) = split_mark(text.unwrap_or_default());
     let before = parse(place.syntax, text)?;
     let understood = understand(place, wanted.clone()).ok_or_else(|| {
-        at(Problem::new("the entry would not be understood", "give it a command or an address"))
+        at(Problem::new("the entry is not valid", "give it a command or an address"))
     })?;
-    // What is said about a server is docent's own: a client's words for it are left to its user.
+    // Descriptions of a server are compared only in docent's own file; those in a client's file are left to its user.
     let own = place.manner.is_own();
     let says = |server: &Server| (server.meta.clone(), server.secrets.clone());
     let is_wanted = |server: &Server| {
@@ -118,7 +118,7 @@ fn put(
                 return Err(at(differs(server.as_ref(), &understood)));
             }
             let kept = with_unknown(server, &wanted);
-            // Fields that nobody reads in the old entry may mean something in the new one.
+            // Unused fields of the old entry may have a meaning in the new one.
             let read = understand(place, kept.clone());
             if read.as_ref().is_some_and(is_wanted) {
                 wanted = kept;
@@ -132,8 +132,8 @@ fn put(
     Ok(Edited { text, changed: true, block })
 }
 
-/// The text of a client's file without the server of this name. An empty block is taken out with it when `drop_block` is
-/// set, as it should be when the block was made for the entry.
+/// Removes a server from the text of a client's file. An empty block is removed as well if `drop_block` is set, as it
+/// should be if the block was created for the entry.
 pub fn without_server(
     client: Client,
     text: &str,
@@ -175,7 +175,7 @@ fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
     }
 }
 
-/// The file must say what it said before, and the change.
+/// Checks that the text differs only by the change.
 fn check(
     place: &Place<'_>,
     before: &Value,
@@ -184,7 +184,7 @@ fn check(
 ) -> Result<(), Problem> {
     let mut expected = before.clone();
     let mut found = parse(place.syntax, after).unwrap_or_default();
-    // A block that is empty says the same as none.
+    // An empty block means the same as a missing one.
     for value in [&mut expected, &mut found] {
         let Some(root) = value.as_object_mut() else { return Err(too_odd()) };
         let block = root.entry(place.block).or_insert(Value::Null);
@@ -204,7 +204,7 @@ fn check(
     if same(&expected, &found) { Ok(()) } else { Err(too_odd()) }
 }
 
-/// Numbers are equal where they count the same: 30 and 30.0 are.
+/// Compares values; numbers are equal if their values are, such as 30 and 30.0.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
@@ -234,7 +234,7 @@ fn block_of<'a>(
     root: &'a Value,
     place: &Place<'_>,
 ) -> Result<Option<&'a Map<String, Value>>, Problem> {
-    let wrong = |what: &str| Problem::new(what, "mend the file by hand");
+    let wrong = |what: &str| Problem::new(what, "fix the file by hand");
     let root = root.as_object().ok_or_else(|| wrong("the file is not an object"))?;
     match root.get(place.block) {
         None | Some(Value::Null) => Ok(None),
@@ -254,14 +254,14 @@ fn differs(there: Option<&Server>, wanted: &Server) -> Problem {
     let there = there.map_or_else(|| "an entry that can't be read".to_owned(), Server::summary);
     Problem::new(
         format!(
-            "there is another entry of this name: it has {there}, wanted is {}",
+            "a different entry of this name exists: it has {there}, not {}",
             wanted.summary()
         ),
         "replace it, or choose another name",
     )
 }
 
-/// What the client or its user wrote beside the fields that are known stays.
+/// Keeps unknown fields that the client or its user added.
 fn with_unknown(there: Option<Server>, wanted: &Value) -> Value {
     let mut kept = wanted.clone();
     if let (Some(there), Some(kept)) = (there, kept.as_object_mut()) {
@@ -272,7 +272,7 @@ fn with_unknown(there: Option<Server>, wanted: &Value) -> Value {
     kept
 }
 
-/// How lines end in this text.
+/// Returns the line ending of a text.
 fn line_end(text: &str) -> &'static str {
     match text.split_once('\n') {
         Some((line, _)) if line.ends_with('\r') => "\r\n",
@@ -280,14 +280,14 @@ fn line_end(text: &str) -> &'static str {
     }
 }
 
-/// The spaces and tabs at the start of the line that this place is in.
+/// Returns the indentation of the line that contains an offset.
 fn indent_at(text: &str, at: usize) -> &str {
     let line = text.get(..at).map_or("", |before| before.rsplit('\n').next().unwrap_or_default());
     let end = line.len() - line.trim_start_matches([' ', '\t']).len();
     line.get(..end).unwrap_or_default()
 }
 
-/// The text with parts of it put in the place of others. The parts are in order and do not overlap.
+/// Replaces ranges of a text. They are in order and do not overlap.
 fn splice(text: &str, parts: &[(std::ops::Range<usize>, String)]) -> Result<String, Problem> {
     let mut result = String::with_capacity(text.len());
     let mut from = 0;

@@ -1,4 +1,4 @@
-//! Edits on TOML: tables with headers of their own, at the end of the file.
+//! Edits TOML: tables with headers, at the end of the file.
 
 use super::{Change, Done, Place, line_end, splice, too_odd};
 use crate::{parse::toml_document, problem::Problem};
@@ -14,7 +14,7 @@ pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
             if text.is_empty() {
                 return Ok((block, false));
             }
-            // The last line keeps the end that it has, or has not.
+            // A missing final line break stays missing.
             let added = if text.ends_with('\n') {
                 format!("{text}{end}{block}")
             } else {
@@ -44,7 +44,7 @@ pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
     }
 }
 
-/// The lines of the entry's table and of those below it, in order.
+/// Returns the lines of the entry's table and its subtables, in order.
 fn our_lines(place: &Place<'_>, text: &str) -> Result<Vec<Range<usize>>, Problem> {
     let document = toml_document(text)?;
     let block =
@@ -65,7 +65,7 @@ fn our_lines(place: &Place<'_>, text: &str) -> Result<Vec<Range<usize>>, Problem
     lines.ok_or_else(too_odd)
 }
 
-/// Each table with a header of its own, from the header to the last value.
+/// Collects each table with a header, from the header to the last value.
 fn collect(table: &Table, found: &mut Vec<Range<usize>>) {
     if let Some(header) = table.span().filter(|_| !table.is_implicit() && !table.is_dotted()) {
         let end = last_value(table).max(header.end);
@@ -89,7 +89,7 @@ fn last_value(table: &Table) -> usize {
     ends.max().unwrap_or(0)
 }
 
-/// The lines with the blank one before them; at the end of a file without a last line break, with the break too.
+/// Extends lines by the blank line before them, and by the line break at the end of a file without a final one.
 fn with_gap(text: &str, lines: Range<usize>) -> Range<usize> {
     let before = text.get(..lines.start).unwrap_or_default();
     let whole = text.get(lines.clone()).is_some_and(|lines| lines.ends_with('\n'));
@@ -123,7 +123,7 @@ fn block_text(place: &Place<'_>, entry: &Value, end: &str) -> Result<String, Pro
     Ok(if end == "\r\n" { text.replace('\n', end) } else { text })
 }
 
-/// `None` where TOML has no word for it.
+/// Converts a value; `None` if TOML can't express it.
 fn toml_value(value: &Value) -> Option<toml_edit::Value> {
     Some(match value {
         Value::Null => return None,

@@ -1,4 +1,4 @@
-//! Edits on YAML, line by line: a block that is written with indentation, each entry on lines of its own.
+//! Edits YAML line by line: a block with indentation, each entry on its own lines.
 
 use super::{Change, Done, Place, line_end, splice, too_odd};
 use crate::problem::Problem;
@@ -9,7 +9,7 @@ use std::{fmt::Write as _, ops::Range};
 #[derive(Debug, Clone)]
 struct Line<'a> {
     range: Range<usize>,
-    /// Without its end.
+    /// Without the line break.
     text: &'a str,
     /// Spaces before the first character.
     indent: usize,
@@ -29,7 +29,7 @@ struct Block {
     key: usize,
     /// Where the key's colon ends.
     colon: usize,
-    /// `{}` stands after the colon, here.
+    /// Range of a `{}` after the colon.
     braces: Option<Range<usize>>,
     /// The lines of its entries, without comments after the last.
     entries: Range<usize>,
@@ -86,12 +86,12 @@ pub(super) fn edit(place: &Place<'_>, text: &str, change: &Change<'_>) -> Done {
     Ok((splice(text, &parts)?, false))
 }
 
-/// The text without its empty block.
+/// Removes the empty block.
 pub(super) fn drop_block(place: &Place<'_>, text: &str) -> Result<String, Problem> {
     let lines = lines(text);
     let Some(block) = find_block(place.block, &lines)? else { return Ok(text.to_owned()) };
     let line = lines.get(block.key).ok_or_else(too_odd)?;
-    // A comment beside the key keeps it.
+    // A key with a comment is kept.
     if block.braces.is_none_or(|braces| braces.end != line.range.start + line.text.len()) {
         return Ok(text.to_owned());
     }
@@ -116,7 +116,7 @@ fn lines(text: &str) -> Vec<Line<'_>> {
     lines.collect()
 }
 
-/// The key that a line starts with, and what follows its colon.
+/// Parses the key of a line, and returns it with the text after the colon.
 fn key_of<'a>(line: &Line<'a>) -> Option<(String, &'a str)> {
     let body = line.text.trim_start_matches(' ');
     let (key, rest) = match body.chars().next()? {
@@ -128,7 +128,7 @@ fn key_of<'a>(line: &Line<'a>) -> Option<(String, &'a str)> {
                 ends
             });
             let (key, rest) = body.split_at(end?.0 + 1);
-            // The escapes that are written here are those of JSON.
+            // The escapes written here are those of JSON.
             (serde_json::from_str(key).ok()?, rest)
         }
         '\'' => {
@@ -176,7 +176,7 @@ fn find_block(name: &str, lines: &[Line<'_>]) -> Result<Option<Block>, Problem> 
     Ok(Some(Block { key, colon, braces, entries: key + 1..key + 1 + last, indent }))
 }
 
-/// The lines of our entry: its key, and what is indented more.
+/// Returns the lines of the entry: its key, and everything that is indented more.
 fn our_lines(
     place: &Place<'_>,
     lines: &[Line<'_>],
@@ -203,7 +203,7 @@ fn our_lines(
     Ok(start..end)
 }
 
-/// At the end of a text without a last line break, the break before the range goes with it.
+/// At the end of a text without a final line break, includes the break before the range.
 fn with_break(text: &str, range: Range<usize>) -> Range<usize> {
     let whole = text.get(range.clone()).is_some_and(|lines| lines.ends_with('\n'));
     let before = text.get(..range.start).unwrap_or_default();
@@ -238,7 +238,7 @@ fn write_entry(lines: &mut Vec<String>, indent: &str, unit: &str, key: &str, val
     }
 }
 
-/// JSON, which YAML reads as well.
+/// Writes JSON, which is valid YAML.
 fn flow(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
@@ -254,7 +254,7 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// A text without quotes where nothing else can be meant.
+/// Writes a string, without quotes if it is unambiguous.
 fn scalar(text: &str) -> String {
     const MEANT: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
@@ -263,10 +263,10 @@ fn scalar(text: &str) -> String {
     if plain { text.to_owned() } else { quoted(text) }
 }
 
-/// What is no control character, and still no part of a YAML text.
+/// Characters that are not control characters but must not occur in YAML.
 const UNSAFE: [char; 5] = ['\u{feff}', '\u{2028}', '\u{2029}', '\u{fffe}', '\u{ffff}'];
 
-/// In double quotes, with escapes for what YAML does not take as it is.
+/// Writes a string in double quotes, with escapes.
 fn quoted(text: &str) -> String {
     let mut result = String::with_capacity(text.len() + 2);
     result.push('"');
@@ -276,7 +276,7 @@ fn quoted(text: &str) -> String {
             '\n' => result.push_str("\\n"),
             '\t' => result.push_str("\\t"),
             c if c.is_control() || UNSAFE.contains(&c) => {
-                // Writing to a text does not fail.
+                // Writing to a string does not fail.
                 let _done = write!(result, "\\u{:04x}", u32::from(c));
             }
             c => result.push(c),

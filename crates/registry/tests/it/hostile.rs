@@ -1,4 +1,4 @@
-//! Files that nobody would write on purpose.
+//! Malformed and malicious files.
 
 use crate::fixtures;
 use docent_registry::{
@@ -40,7 +40,7 @@ fn nothing_gets_past_a_problem() {
         let Ok(text) = std::str::from_utf8(text) else { continue };
         for client in Client::ALL {
             let server = Server::program("docent", "docent", &[]);
-            // What it answers does not matter here, only that it does.
+            // The result does not matter here, only that there is one.
             let edited = with_server(client, Some(text), "docent", &server, true).ok();
             let out = without_server(client, text, "docent", true).ok();
             assert!(out.is_none_or(|out| !out.changed), "{edited:?}");
@@ -77,13 +77,13 @@ fn a_huge_file_is_refused_and_a_large_one_read() {
 }
 
 #[test]
-fn a_key_that_is_written_twice_is_told() {
+fn a_repeated_key_is_reported() {
     let text = br#"{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}"#;
     let reading = read(Form::Client(Client::ClaudeCode), Path::new("f"), text);
     let way = reading.servers.first().map(Server::summary);
     assert_eq!((reading.servers.len(), way.as_deref()), (1, Some("y")));
     let problem = reading.problems.first().unwrap().to_string();
-    assert_eq!(problem, "f: \"a\": it is written twice, and the last is used; take one out");
+    assert_eq!(problem, "f: \"a\": it occurs twice, and the last one is used; remove one");
     for (client, text) in [
         (Client::Codex, "[mcp_servers.a]\ncommand = 'x'\n[mcp_servers.a]\ncommand = 'y'\n"),
         (Client::Goose, "extensions:\n  a: {type: stdio, cmd: x}\n  a: {type: stdio, cmd: y}\n"),
@@ -94,7 +94,7 @@ fn a_key_that_is_written_twice_is_told() {
 }
 
 #[test]
-fn wrong_types_are_told_field_by_field() {
+fn wrong_types_are_reported_field_by_field() {
     let check = |entry: serde_json::Value, field: &str| {
         let tables = json!({"bad": entry, "good": {"command": "x"}});
         let reading = read_tables(Path::new("f"), &tables);
@@ -127,7 +127,7 @@ fn wrong_types_are_told_field_by_field() {
     assert_eq!((reading.servers.len(), reading.problems.len()), (0, 2));
 }
 
-/// What is written into a damaged file is read back, and taking it out again leaves no entry of the name.
+/// An entry added to a damaged file can be read back, and removing it leaves no entry of that name.
 fn survives(client: Client, text: &str) {
     let server = Server::program("docent", "docent", &["serve", "a b"]);
     let Ok(edited) = with_server(client, Some(text), "docent", &server, true) else { return };

@@ -1,4 +1,4 @@
-//! docent written into each client's file, and taken out of it again.
+//! Adding docent to each client's file, and removing it.
 
 use crate::fixtures;
 use docent_registry::{
@@ -37,7 +37,7 @@ fn added_lines(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
     (lines("+", "+++"), lines("-", "---"))
 }
 
-/// Installed, read back, installed again, taken out: the text is as it was.
+/// Installs, reads back, installs again, removes; the text must be unchanged.
 fn round_trip(client: Client, text: &str, server: &Server) -> String {
     let edited = with_server(client, Some(text), "docent", server, false)
         .unwrap_or_else(|problem| panic!("{client}: {problem}\n{text}"));
@@ -216,7 +216,7 @@ fn an_entry_of_another_is_replaced_only_when_that_is_wanted() {
         let there = with_server(client, Some(text), "docent", &other, false).unwrap().text;
         let problem = with_server(client, Some(&there), "docent", &docent(), false).unwrap_err();
         let said = problem.to_string();
-        assert!(said.contains("it has other x, wanted is /usr/local/bin/docent serve"), "{said}");
+        assert!(said.contains("it has other x, not /usr/local/bin/docent serve"), "{said}");
         assert!(!said.contains("info: on") && said.contains("DOCENT_LOG"), "{said}");
         let replaced = with_server(client, Some(&there), "docent", &docent(), true).unwrap();
         let straight = with_server(client, Some(text), "docent", &docent(), false).unwrap();
@@ -236,7 +236,7 @@ fn what_a_client_wrote_beside_our_fields_stays() {
 }
 
 #[test]
-fn a_field_that_nobody_read_does_not_come_to_life() {
+fn an_unused_field_does_not_take_effect() {
     let text =
         r#"{"mcpServers": {"docent": {"type": "stdio", "command": "x", "url": "https://a/"}}}"#;
     let server = Server::program("docent", "docent", &["serve"]);
@@ -259,12 +259,12 @@ fn a_server_on_the_network_is_written_in_the_client_s_words() {
             (found, expected) => panic!("{client}: {found:?}, not {expected:?}"),
         }
     };
-    check(Client::ClaudeDesktop, Err("can't be told of"));
+    check(Client::ClaudeDesktop, Err("does not support"));
     check(Client::ClaudeCode, Ok("\"Authorization\": \"Bearer ${DOCENT_TOKEN}\""));
     check(Client::VsCode, Ok("\"Authorization\": \"Bearer ${env:DOCENT_TOKEN}\""));
     check(Client::Cursor, Ok("\"url\": \"http://127.0.0.1:8001/mcp\""));
     check(Client::Windsurf, Ok("\"serverUrl\": \"http://127.0.0.1:8001/mcp\""));
-    check(Client::Zed, Err("Zed can't be told of ${DOCENT_TOKEN}"));
+    check(Client::Zed, Err("Zed does not support ${DOCENT_TOKEN}"));
     check(Client::Codex, Ok("bearer_token_env_var = \"DOCENT_TOKEN\""));
     check(Client::GeminiCli, Ok("\"httpUrl\": \"http://127.0.0.1:8001/mcp\""));
     check(Client::Goose, Ok("Authorization: \"Bearer ${DOCENT_TOKEN}\""));

@@ -1,4 +1,4 @@
-//! Each client's file: read, written with docent in it, and put back; and files that nobody would write on purpose.
+//! Each client's file: read, with docent added, and restored; and malformed files.
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
 mod fixtures;

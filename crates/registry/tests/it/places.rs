@@ -1,4 +1,4 @@
-//! Where configurations are looked for.
+//! Paths of configuration files.
 
 use docent_registry::{Client, Places, Platform, Scope, candidates, find, is_installed};
 use std::{fs, path::Path};

@@ -1,4 +1,4 @@
-//! Files changed and put back.
+//! Changing files and restoring them.
 
 use docent_registry::{Client, Folders, Links, Plan, PlanError, Receipt, Server, undo};
 use std::{fs, path::Path};
@@ -36,7 +36,7 @@ fn a_file_is_changed_behind_its_link_and_put_back() {
     assert!(link.is_symlink());
     assert_eq!((fs::read_to_string(&file).unwrap().as_str(), mode(&file)), ("new\n", 0o640));
     let backup = receipt.backup.clone().unwrap();
-    // It is the user's alone, whatever the mode of the file is: undoing keeps the mode that the file has.
+    // Only the user can read it, whatever the mode of the file is; undoing keeps the file's mode.
     assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), ("old\n", 0o600));
     let receipt: Receipt = serde_json::from_str(&serde_json::to_string(&receipt).unwrap()).unwrap();
     undo(&receipt).unwrap();
@@ -50,7 +50,7 @@ fn a_file_is_changed_behind_its_link_and_put_back() {
 }
 
 #[test]
-fn what_somebody_else_wrote_is_left() {
+fn changes_by_others_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (file, backups) = (folder.path().join("a.json"), folder.path().join("b"));
     fs::write(&file, "theirs").unwrap();
@@ -172,7 +172,7 @@ fn docent_is_installed_and_taken_out() {
     let other = Server::program("docent", "other", &[]);
     let refused = Plan::install(Client::Cursor, &file, &other, false).unwrap_err().to_string();
     assert!(refused.starts_with(&file.display().to_string()), "{refused}");
-    // Somebody else writes to the file: the entry is taken out of what is there.
+    // The file was changed by someone else, so only the entry is removed.
     let now = fs::read_to_string(&file).unwrap().replace("\"a\": 1", "\"a\": 2");
     fs::write(&file, now).unwrap();
     undo(&receipt).unwrap_err();

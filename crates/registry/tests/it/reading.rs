@@ -1,4 +1,4 @@
-//! What is read from each client's file.
+//! Reading each client's file.
 
 use crate::fixtures;
 use docent_registry::{
@@ -64,7 +64,7 @@ fn claude_code_has_blocks_for_projects_and_one_bad_entry_hides_no_other() {
     let db = named(&reading, "db");
     assert_eq!((db.project.as_deref(), db.disabled), (Some("/home/me/work"), true));
     assert_eq!(reading.servers.len(), 3);
-    let expected = "file: \"broken\", command: it is missing; write the program that is started";
+    let expected = "file: \"broken\", command: it is missing; write the program to start";
     assert_eq!(problems(&reading), [expected]);
 }
 
@@ -195,12 +195,12 @@ fn a_registry_says_what_each_server_is_for() {
     assert_eq!(
         problems(&reading),
         [
-            "mcp.registry.json: \"web\", tags: it is not a list of texts; write texts in quotes between [ and ]",
-            "mcp.registry.json: \"web\", sensitivity: it is none that is known; write low, medium or high; until then it is high",
-            "mcp.registry.json: \"web\", priority: it is no whole number up to 1000; write one from 1 to 10",
-            "mcp.registry.json: \"servers[2]\": the entry has no `id`; give it one: a text",
-            "mcp.registry.json: \"web\": there is another entry of this id, and the first is used; give each entry an id of its own",
-            "mcp.registry.json: \"odd\", transport: it is no way to reach a server that is known; write stdio, http, sse or ws",
+            "mcp.registry.json: \"web\", tags: it is not a list of strings; write strings in quotes between [ and ]",
+            "mcp.registry.json: \"web\", sensitivity: unknown value; write low, medium or high; high is assumed",
+            "mcp.registry.json: \"web\", priority: it is not a whole number up to 1000; write one from 1 to 10",
+            "mcp.registry.json: \"servers[2]\": the entry has no `id`; add an `id` in quotes",
+            "mcp.registry.json: \"web\": this id is repeated, and the first entry is used; give each entry its own id",
+            "mcp.registry.json: \"odd\", transport: unknown transport; write stdio, http, sse or ws",
         ]
     );
 }
@@ -231,7 +231,7 @@ fn docent_s_own_tables_are_read() {
     assert_eq!(
         problems(&reading),
         [
-            "docent.toml: \"off\", headers.X: it is neither a text nor a file; write a text in quotes, or {\"file\": \"path\"}"
+            "docent.toml: \"off\", headers.X: it is neither a string nor a file; write a string in quotes, or {\"file\": \"path\"}"
         ]
     );
 }
@@ -254,11 +254,11 @@ fn every_block_of_an_editor_is_read() {
     let dotted = json!({"mcp.servers": {"a": server}, "servers": {"b": server}});
     assert_eq!(names(vscode, dotted), ("a b".to_owned(), vec![]));
     let twice = json!({"mcp": nested, "mcp.servers": {"a": server}});
-    let told = "f: \"a\": there is another entry of this name under `mcp.servers`, which is used; take one out";
-    assert_eq!(names(Form::Block, twice), ("a".to_owned(), vec![told.to_owned()]));
+    let problem = "f: \"a\": another entry of this name under `mcp.servers` is used; remove one";
+    assert_eq!(names(Form::Block, twice), ("a".to_owned(), vec![problem.to_owned()]));
     let wrong = json!({"mcp": nested, "mcp.servers": 1});
-    let told = "f: mcp.servers: it is not an object of entries; write the entries between { and }, each under its name";
-    assert_eq!(names(Form::Block, wrong), ("a".to_owned(), vec![told.to_owned()]));
+    let problem = "f: mcp.servers: it is not an object of entries; write the entries between { and }, each under its name";
+    assert_eq!(names(Form::Block, wrong), ("a".to_owned(), vec![problem.to_owned()]));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Variables and secrets put in.
+//! Expanding variables and inserting secrets.
 
 use docent_registry::{SecretFile, SecretUse, Server, Way, expand, with_secrets};
 use std::io;
@@ -39,7 +39,7 @@ fn a_template_is_filled_or_a_problem_names_what_is_missing() {
     check(
         "${input:no}",
         Err(
-            "\"s\", args: an editor asks its user for \"no\", and nobody is asked here; write a variable such as ${env:NAME} in the place of ${input:no}",
+            "\"s\", args: an editor asks its user for \"no\", which docent does not do; write a variable such as ${env:NAME} instead of ${input:no}",
         ),
     );
     check(
