@@ -1,4 +1,4 @@
-"""BM25 and nothing else: what words alone find in HTML pages. A page counts for its best section plus all of itself."""
+"""Plain BM25 over HTML pages. A page's score is that of its best section plus that of the whole page."""
 
 import collections
 import html
@@ -20,7 +20,7 @@ STOP = set(
 
 
 def stem(word):
-    """Plurals and verb endings off, as far as that needs no dictionary."""
+    """Removes plural and verb endings, as far as possible without a dictionary."""
     for ending, least in (("ies", 5), ("ing", 6), ("ed", 5), ("es", 5), ("s", 4)):
         if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):
             return word[: -len(ending)] + ("y" if ending == "ies" else "")
@@ -28,7 +28,7 @@ def stem(word):
 
 
 def terms(text):
-    """Words, and identifiers both whole and in parts."""
+    """Words, and identifiers both complete and in parts."""
     found = []
     for word in re.findall(r"[a-z0-9_]+", text.lower()):
         parts = [part for part in word.split("_") if part]
@@ -43,7 +43,7 @@ def plain(markup):
 
 
 def sections(page):
-    """The title and the text of every part of a page; what stands above the first heading belongs to none."""
+    """The title and the text of every section of a page; text above the first heading has no title."""
     pieces = HEADING.split(NAVIGATION.sub(" ", HIDDEN.sub(" ", page)))
     for title, text in zip(pieces[1::2], pieces[2::2]):
         yield plain(title), plain(text)

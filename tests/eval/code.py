@@ -32,7 +32,7 @@ NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def docstring(node):
-    """The statement that is a node's docstring, where it stands on lines of its own."""
+    """The statement that is a node's docstring, if it is on separate lines."""
     body = getattr(node, "body", None)
     if not isinstance(node, (*NAMED, ast.Module)) or not body or not isinstance(body[0], ast.Expr):
         return None
@@ -42,7 +42,7 @@ def docstring(node):
 
 
 def blank(file, path):
-    """Takes the docstrings out of a file, so that every line keeps its number; gives back the questions that they make."""
+    """Removes the docstrings from a file, keeping line numbers; returns the questions made from them."""
     text = file.read_text(encoding="utf-8")
     lines = text.split("\n")
     questions = []
@@ -62,7 +62,7 @@ def blank(file, path):
 
 
 def prepare(root):
-    """Blanks a whole tree, and gives back the questions that only one definition answers, in the order of their files."""
+    """Removes docstrings from a tree; returns the questions that only one definition answers, in file order."""
     questions = []
     for file in sorted(root.rglob("*.py")):
         try:
@@ -76,7 +76,7 @@ def prepare(root):
 
 
 def ask(server, text):
-    """What is found, best first."""
+    """The definitions found, best first."""
     arguments = {"query": text, "options": {"limit": HITS, "threshold": 0.0}}
     result = server.call("query_annotations", arguments)
     for content in result["content"]:

@@ -29,12 +29,12 @@ SURE = 0.7
 
 
 def is_reported(question):
-    """False for those that the weights were learned from: the lab tells the halves by the same hash."""
+    """False for questions that the weights were trained on: the lab splits the halves by the same hash."""
     return hashlib.sha256(manual.SEED.to_bytes(8, "little") + question.encode()).digest()[0] % 2 == 1
 
 
 def ask(server, question):
-    """Pages, best first, with the best score that any part of each has."""
+    """Pages, best first, each with the best score of its parts."""
     result = server.call("search_documentation", {"query": question, "max_results": HITS})
     found = {}
     for item in result.get("structuredContent", {}).get("results", []):
@@ -73,7 +73,7 @@ class Subject:
 
 
 def measure(docent, root, asked):
-    """What docent finds for each question, and how long that took."""
+    """docent's pages for each question, and the time it took."""
     began = time.perf_counter()
     synced = subprocess.run([docent, "docs", "sync"], cwd=root, env=ENVIRONMENT, stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE, text=True, check=False)
@@ -97,7 +97,7 @@ def measure(docent, root, asked):
 
 
 def rows(subjects, index_terms, written, queries):
-    """One row for each set of questions and subject."""
+    """One row per set of questions and subject."""
     answerable = [(one["question"], one["pages"]) for one in written if one["pages"]]
     kinds = sorted({one["kind"] for one in written if one["pages"]})
     first = index_terms[:queries]

@@ -1,4 +1,4 @@
-"""What PostgreSQL's manual asks of itself: the terms of its printed index, each with the pages that it is filed under.
+"""Questions from PostgreSQL's manual: the terms of its printed index, each with the pages listed for it.
 
     python3 tests/eval/manual.py FOLDER [--queries 1000]
 

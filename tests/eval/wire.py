@@ -1,4 +1,4 @@
-"""docent on pipes, as the evaluations ask it."""
+"""A stdio client of docent for the evaluations."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ ENVIRONMENT = {"HOME": HOME.name, "NO_COLOR": "1"}
 
 
 class Server:
-    """docent on pipes, past the handshake."""
+    """docent over stdio, after the handshake."""
 
     def __init__(self, docent, root):
         command = [docent, "serve", "--root", root, "--rate-limit", "0"]
@@ -48,5 +48,5 @@ class Server:
         sys.exit("docent closed its output")
 
     def call(self, tool, arguments):
-        """What a tool gives back."""
+        """Calls a tool and returns its result."""
         return self.ask("tools/call", {"name": tool, "arguments": arguments})

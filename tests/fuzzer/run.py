@@ -1,4 +1,4 @@
-"""mcp-fuzzer with room for long lines on stdio; everything else is its own command line."""
+"""Runs mcp-fuzzer with a larger line limit on stdio; all arguments are mcp-fuzzer's own."""
 
 import asyncio
 import functools

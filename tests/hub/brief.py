@@ -1,4 +1,4 @@
-"""The smallest server of 2025-11-25 on stdio: one tool, which says which process answers. It starts as fast as Python does."""
+"""A minimal stdio server of 2025-11-25: one tool that returns the process id. It starts as fast as Python does."""
 
 import json
 import os

@@ -15,7 +15,7 @@ TIMES = 12
 
 
 def said(reply):
-    """All that a reply says, error or result, as one text."""
+    """The text of a reply, error or result."""
     if "error" in reply:
         return json.dumps(reply["error"], ensure_ascii=False)
     result = reply["result"]
@@ -27,7 +27,7 @@ def failed(reply):
 
 
 def exposure(checks, place, servers):
-    """What is listed in each of the exposures."""
+    """The lists in each of the exposures."""
     bare = place.stdio(place.configuration({}))
     bare.open()
     own = set(bare.tools())
@@ -73,7 +73,7 @@ def descriptions(checks, peer):
     text = said(peer.call("describe_mcp", {"id": "everything", "tools": ["echo"]}))
     checks.that("single tools are described", "Message to echo" in text and "Choose city" not in text, text[:400])
     reply = peer.call("describe_mcp", {"id": "tme"})
-    checks.that("an unknown server is told with the nearest", failed(reply) and "time" in said(reply), said(reply))
+    checks.that("an unknown server is reported with the nearest name", failed(reply) and "time" in said(reply), said(reply))
 
 
 def calls(checks, place, peer):
@@ -140,7 +140,7 @@ def programs(checks, place, peer):
 
 
 def parallel(checks, peer, call):
-    """Calls that are awaited together run together: the server counts the same moments for all of them."""
+    """Calls that are awaited together run concurrently: the server sees them at the same time."""
     one = '$call("trigger-long-running-operation", { duration: 1, steps: 1 })'
     reply = code(peer, call + f"const start = Date.now();\nawait Promise.all([{', '.join([one] * 5)}]);\n"
                  'return "took " + (Date.now() - start) + " ms";')
@@ -150,7 +150,7 @@ def parallel(checks, peer, call):
 
 
 def bounds(checks, peer):
-    """No host, no end, no memory without limits."""
+    """Scripts have no host access, and limits on time and memory."""
     for name, text, limits in (
             ("an endless loop", "while (true) {}\nreturn 1;", {"timeMs": 1000}),
             ("endless memory", "const a = []; while (true) a.push(new Array(100000).fill(1));\nreturn 1;",
@@ -163,11 +163,11 @@ def bounds(checks, peer):
     checks.that("calls are bounded", failed(reply) and "no more than 2 calls" in said(reply)
                 and "2 calls had been made" in said(reply), said(reply))
     reply = code(peer, 'return "x".repeat(5000);', limits={"outputBytes": 100})
-    checks.that("output is bounded, and it is told", not failed(reply) and "(cut at 100 bytes)" in said(reply)
+    checks.that("output is truncated with a note", not failed(reply) and "(cut at 100 bytes)" in said(reply)
                 and len(places.text(reply["result"])) < 200, said(reply))
     for arguments, word in (({"allowedMcpIDs": ["time"]}, "allowedMcpIds"), ({"limits": {"time": 5}}, "timeMs")):
         reply = peer.call("execute_mcp_code", {"code": "return 1;", **arguments})
-        checks.that(f"{next(iter(arguments))} that is misspelt is refused", failed(reply) and word in said(reply),
+        checks.that(f"a misspelled {next(iter(arguments))} is rejected", failed(reply) and word in said(reply),
                     said(reply))
     for name in ("process", "require", "fetch", "Deno", "os", "std"):
         reply = code(peer, f'return typeof globalThis["{name}"];')
@@ -175,7 +175,7 @@ def bounds(checks, peer):
     reply = code(peer, 'import fs from "fs";\nreturn 1;')
     checks.that("a program imports nothing else", failed(reply) and "fs" in said(reply), said(reply))
     reply = code(peer, 'return "still " + "here";')
-    checks.that("docent goes on after all of them", "still here" in said(reply), said(reply))
+    checks.that("docent continues after all of them", "still here" in said(reply), said(reply))
 
 
 def declarations(checks, peer):

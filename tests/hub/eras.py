@@ -22,7 +22,7 @@ ASK_SECONDS = 40
 
 
 class Scripted:
-    """One scripted server: how docent reaches it, and what it wrote down."""
+    """A scripted server: how docent reaches it, and the violations it recorded."""
 
     def __init__(self, place, name, transport, revision, quirks=()):
         self.name, self.transport, self.revision = name, transport, revision
@@ -44,13 +44,13 @@ class Scripted:
             if transport == "websocket":
                 self.spec = {"url": f"ws://127.0.0.1:{port}/ws"}
 
-    # What the server's revision and its transport can do.
+    # What the server's revision and its transport support.
 
     def streams(self):
         return not (self.transport == "http" and self.revision == PLAIN)
 
     def asks(self):
-        """What it asks the client with."""
+        """The method it asks the client with."""
         if self.revision == PLAIN:
             return None
         return "sampling/createMessage" if self.revision < "2025-06-18" else "elicitation/create"
@@ -91,11 +91,11 @@ class Client:
         return self.revision != PLAIN and self.revision >= revision
 
     def lists_meta(self):
-        """Revisions before 2025-06-18 have no `_meta` on what is listed, nor on content."""
+        """Revisions before 2025-06-18 have no `_meta` on list items or content."""
         return self.revision == PLAIN or self.at_least("2025-06-18")
 
     def hears(self):
-        """Whether anything but an answer can reach it: a plain POST has one answer."""
+        """Whether it can receive anything besides answers: a plain POST has one answer."""
         return not (self.transport == "http" and self.revision == PLAIN)
 
     def can_answer(self, method):
@@ -200,7 +200,7 @@ def progress(pair):
 
 
 def logging(pair):
-    """A line at debug, which only a client hears that asks for it: by a request of its own, or with the call."""
+    """A debug message, sent only to a client that requests the level, by a separate request or with the call."""
     if PLAIN in (pair.client.revision, pair.server.revision):
         return
     more, since = {}, len(pair.peer.notes)
@@ -226,8 +226,8 @@ def questions(pair):
     reply = pair.peer.call(pair.tool("ask"), timeout=ASK_SECONDS)
     said = places.text(reply.get("result", {}))
     if not pair.client.can_answer(method):
-        told = said or "error" in reply or reply["result"].get("isError")
-        pair.that("a question that can't be asked is told", "got: tide" not in said and told, reply)
+        reported = said or "error" in reply or reply["result"].get("isError")
+        pair.that("a question that can't be asked is reported", "got: tide" not in said and reported, reply)
         return
     pair.that("a question reaches the person", said == "got: tide", f"'got: tide' expected, saw {report.shown(reply)}")
     asked = pair.peer.asked[-1]["params"] if pair.peer.asked else {}
@@ -247,7 +247,7 @@ def cancellation(pair):
     started = len(pair.server.entries("slow"))
     pending = pair.peer.start("tools/call", {"name": pair.tool("slow"), "arguments": {}})
     if not pair.that("a slow call starts", places.until(lambda: len(pair.server.entries("slow")) > started, 10),
-                     "the server never heard of it"):
+                     "the server never received it"):
         return
     before = len(pair.server.entries("cancelled"))
     pair.peer.cancel(pending)
@@ -260,7 +260,7 @@ def cancellation(pair):
 
 
 def named(pair, offered, key, name):
-    """Every server has one of this name; the first may keep it, and the others' are told apart by the server."""
+    """Every server has one of this name; the first may keep it, and the others are distinguished by server."""
     marked = f"docent+{pair.server.name}:{name}"
     found = [one for one in offered if one[key] == marked] or [one for one in offered if one[key] == name]
     pair.that(f"its {name} is listed once", len(found) == 1, f"{name} expected among {report.shown(offered)}")
@@ -326,7 +326,7 @@ def completes(pair, reference, argument):
 
 def resources(pair, offered):
     listed = offered["resources"]
-    # Every server has a document of this address; one of them may keep it, and the others' are told apart by the server.
+    # Every server has a document with this URI; one of them may keep it, and the others are distinguished by server.
     found = [one["uri"] for one in listed if one["uri"].endswith(DOCUMENT) and (
         not pair.prefix or pair.server.name in one["uri"])]
     if not found and any(one["uri"] == DOCUMENT for one in listed):
@@ -348,10 +348,10 @@ def resources(pair, offered):
     else:
         pair.peer.result("resources/subscribe", {"uri": uri})
 
-    # In 2026-07-28 docent subscribes by a stream of its own, which may open after the client has its acknowledgement.
+    # In 2026-07-28 docent subscribes with a separate stream, which may open after the client's acknowledgement.
     names = ["notifications/resources/updated", "resources/updated"]
     if pair.prefix:
-        # docent uses the older name in the plain dialect alone.
+        # docent uses the older name only in the plain dialect.
         names = names[1:] if pair.client.revision == PLAIN else names[:1]
 
     def updated():
@@ -370,14 +370,14 @@ def resources(pair, offered):
 
 
 def offered_to(peer):
-    """Everything but tools."""
+    """Everything except tools."""
     return {"resources": peer.list("resources/list", "resources"), "prompts": peer.list("prompts/list", "prompts"),
             "templates": peer.list("resources/templates/list", "resourceTemplates")}
 
 
 def check_pair(pair, tools, offered):
     checks = pair.checks
-    # A server that is not there at all would be waited for in every other case.
+    # Every other case would wait for a missing server.
     if not checks.group(f"{pair.name} lists", lists, pair, tools):
         return
     for case in (calls, errors, progress, logging, questions, cancellation):
@@ -395,7 +395,7 @@ def check_client(checks, client, servers):
     try:
         tools = places.settled(client.peer, [server.name for server in servers])
     except AssertionError:
-        # Which of them are missing is told for each.
+        # Each missing one is reported.
         tools = client.peer.tools()
     offered = offered_to(client.peer)
     for server in servers:
@@ -412,7 +412,7 @@ def scripted_servers(place):
             name = f"{transport}_{'plain' if revision == PLAIN else revision.replace('-', '_')}"
             quirks = ("snake", "bare") if revision == PLAIN else ()
             servers.append(Scripted(place, name, transport, revision, quirks))
-    # No revision has WebSocket; servers have it all the same.
+    # No revision defines WebSocket, but servers support it anyway.
     servers.append(Scripted(place, "websocket", "websocket", "2025-11-25"))
     servers.append(Scripted(place, NOISY, "stdio", "2025-06-18", ("noise",)))
     return servers
@@ -464,7 +464,7 @@ def main():
                 client = Client("http", revision, lambda **more: peers.Http(docent.url, **more))
                 checks.group(f"http {revision}", check_client, checks, client, servers)
                 client.peer.close()
-            checks.that("docent ends when told to", docent.end() == 0, "exit code 0 expected")
+            checks.that("docent ends on request", docent.end() == 0, "exit code 0 expected")
         no_violations(checks, servers)
     finally:
         place.end()

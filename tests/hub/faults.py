@@ -1,4 +1,4 @@
-"""What docent does when its servers, its clients or it itself come to harm.
+"""What docent does when its servers, its clients or docent itself fail.
 
 Children that die, hang, flood, write garbage, change their tools and ignore signals; HTTP servers that reset, stall and
 forget; servers on every network transport that go away and come back; clients that go away; docent killed; a thousand
@@ -18,19 +18,19 @@ import peers
 import place as places
 import report
 
-# docent's own limit for a call in these checks, and the time within which it must have told of it.
+# docent's own timeout for a call in these checks, and the time within which it must have reported it.
 CALL_LIMIT_MS = 1500
 ANSWER_SECONDS = 15
-# What an orderly end may take: a second for a program to end by itself, and one more after it was told to.
+# The time for an orderly end: a second for a program to end by itself, and one more after SIGTERM.
 END_SECONDS = 3
-# How long anything may outlive docent.
+# How long any process may outlive docent.
 ORPHAN_SECONDS = 2
 RSS_LIMIT_KB = 600_000
 SHORT = {"DOCENT_LIMITS_TOOL_TIMEOUT_MS": str(CALL_LIMIT_MS)}
 
 
 class Faulty:
-    """One scripted server and its folder."""
+    """A scripted server and its folder."""
 
     def __init__(self, place, name, *flags):
         self.name, self.state = name, place.make(f"state-{name}")
@@ -61,12 +61,12 @@ class Faulty:
 
 
 def text(reply):
-    """All that a reply says, error or result."""
+    """The text of a reply, error or result."""
     return json.dumps(reply.get("error", reply.get("result", reply)), ensure_ascii=False)
 
 
 def call(peer, name, arguments, timeout, token=None):
-    """The reply, or in its place that none came: the checks after it still say something."""
+    """The reply, or an error that none came, so that the following checks can still report something."""
     try:
         return peer.call(name, arguments, timeout, token)
     except peers.Lost as problem:
@@ -103,7 +103,7 @@ class Bench:
         return call(self.peer, f"{self.faulty.name}__{tool}", {"how": how, **more}, timeout, token)
 
     def pid(self):
-        """The process that answers now."""
+        """The id of the process that answers now."""
         pid = pid_of(self.call("read", "ok"))
         assert pid, "the server does not answer"
         return pid
@@ -112,7 +112,7 @@ class Bench:
 # --- children --------------------------------------------------------------------------------------------------------
 
 def first_requests(checks, place):
-    """What a client asks for before any server has had the time to start is answered all the same."""
+    """Requests sent before any server has started are answered too."""
     faulty = Faulty(place, "first")
     peer = place.stdio(place.configuration({"first": faulty.spec}))
     peer.open()
@@ -134,9 +134,9 @@ def killed_while_answering(checks, place):
     bench = Bench(place, "dying")
     first = bench.pid()
     reply = bench.call("write", "half")
-    checks.that("a child that dies while it answers is told", failed(reply) and "dying" in text(reply),
+    checks.that("a child that dies while it answers is reported", failed(reply) and "dying" in text(reply),
                 f"an error that names the server dying expected, saw {text(reply)}")
-    checks.that("how a child died is told, with its last words", "exit code 3" in text(reply) and "out of paper" in text(reply),
+    checks.that("a dead child's exit code and last output are reported", "exit code 3" in text(reply) and "out of paper" in text(reply),
                 f"exit code 3 and 'out of paper' expected, saw {text(reply)}")
     logged = places.until(lambda: "faulty: out of paper" in "".join(bench.peer.stderr), 5)
     checks.that("what a child writes to its standard error is in the log", logged, lambda: "".join(bench.peer.stderr)[-600:])
@@ -151,12 +151,12 @@ def killed_while_answering(checks, place):
     places.until(lambda: bench.faulty.count("write", "hang"))
     os.kill(third, signal.SIGKILL)
     reply = pending.wait(ANSWER_SECONDS)
-    checks.that("a child killed from outside while it works is told", failed(reply), text(reply))
+    checks.that("a child killed from outside while it works is reported", failed(reply), text(reply))
     bench.peer.close()
 
 
 def survived_by_a_grandchild(checks, place):
-    """The child is gone, and a process that it started holds its standard output open."""
+    """The child is gone, but a process that it started keeps its standard output open."""
     bench = Bench(place, "bereaved", "grandchild")
     first = bench.pid()
     left = [pid for pid in bench.faulty.pids() if pid != first]
@@ -180,7 +180,7 @@ def retries(checks, place):
             error = reply.get("error", {})
             checks.that("an internal error keeps its code and message",
                         error.get("code") == -32603 and "Internal error" in error.get("message", ""), text(reply))
-    # The last child may have died of the call before: that is no reason to call less often.
+    # The last child may have died because of the previous call, which must not reduce the number of calls.
     before = bench.faulty.count("read", "die")
     reply = bench.call("read", "die", timeout=60)
     tried = bench.faulty.count("read", "die") - before
@@ -224,7 +224,7 @@ def noise(checks, place):
     with open(f"/proc/{bench.peer.child.pid}/status", encoding="utf-8") as file:
         rss = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
     checks.that("a flood is not kept in memory", rss < RSS_LIMIT_KB, f"{rss} kB")
-    # The log is read beside the answers, and may come after them.
+    # The log is read concurrently with the answers and may arrive after them.
     deadline = time.monotonic() + ANSWER_SECONDS
     warned = []
     while not warned and time.monotonic() < deadline:
@@ -293,7 +293,7 @@ def changed_tools(checks, place):
 
 
 def changed_while_away(checks, place):
-    """A server that comes back with other tools than it left with."""
+    """A server that returns with other tools than before."""
     bench = Bench(place, "returning", entry={"accept_new_tools": True})
     pid = bench.pid()
     since = len(bench.peer.notes)
@@ -308,7 +308,7 @@ def changed_while_away(checks, place):
 
 
 def one_at_a_time(checks, place):
-    """With `concurrency = 1` a call waits for the one before it."""
+    """With `concurrency = 1`, a call waits for the previous one."""
     faulty = Faulty(place, "narrow")
     peer = place.stdio(place.configuration({"narrow": {**faulty.spec, "concurrency": 1}}))
     peer.open()
@@ -316,7 +316,7 @@ def one_at_a_time(checks, place):
     first = peer.start("tools/call", {"name": "narrow__write", "arguments": {"how": "hang"}})
     places.until(lambda: faulty.count("write", "hang"))
     second = peer.start("tools/call", {"name": "narrow__read", "arguments": {"how": "ok"}})
-    # Nothing tells that a call is not made: this is what it would take several times over.
+    # Nothing signals that a call is not made, so wait several times as long as it would take.
     time.sleep(1)
     checks.equal("a call waits for its turn", faulty.count("read", "ok"), 0)
     peer.cancel(first)
@@ -395,7 +395,7 @@ def orphans(checks, place):
 
 
 def orphans_at_work(checks, place):
-    """The same while a call is under way."""
+    """The same while a call is in flight."""
     bench = Bench(place, "busy", "grandchild")
     bench.pid()
     bench.peer.start("tools/call", {"name": "busy__write", "arguments": {"how": "hang"}})
@@ -409,9 +409,9 @@ def orphans_at_work(checks, place):
 
 ROUNDS = 1000
 LANES = 8
-# docent, its keeper, and the keeper's guard.
+# docent, its supervisor, and the supervisor's guard.
 RESTING = 3
-# Threads that wait for work end after ten seconds without any.
+# Idle threads end after ten seconds.
 REST_SECONDS = 20
 
 
@@ -452,7 +452,7 @@ def run_lanes(peer, names, rounds):
 
 
 def thousand_rounds(checks, place):
-    """Programs and HTTP sessions that end as soon as nobody uses them: of a thousand of each, nothing is left."""
+    """Programs and HTTP sessions end as soon as they are unused: of a thousand of each, nothing is left."""
     remote = FaultyHttp(place, "rounds")
     program = {"command": sys.executable, "args": ["-I", "-S", "-B", os.path.join(places.HERE, "brief.py")]}
     programs = {f"program{number}": {**program, "idle_ms": 1} for number in range(LANES)}
@@ -528,7 +528,7 @@ def two_clients(checks, place):
     for client in clients:
         client.close()
     pids = [*faulty.pids(), *places.descendants(docent.child.pid)]
-    checks.that("docent ends when told to", docent.end() == 0, "exit code 0 expected")
+    checks.that("docent ends on request", docent.end() == 0, "exit code 0 expected")
     check_gone(checks, "no orphan after HTTP", pids)
 
 
@@ -656,7 +656,7 @@ def http_faults(checks, place):
     reply = remote("write", "forget")
     checks.that("the call after which sessions are dropped", not failed(reply), text(reply))
     reply = remote("read", "ok")
-    checks.that("a dropped session is opened anew", not failed(reply) and len(faulty.lines("sessions")) == sessions + 1,
+    checks.that("a dropped session is reopened", not failed(reply) and len(faulty.lines("sessions")) == sessions + 1,
                 f"{len(faulty.lines('sessions')) - sessions} new sessions; {text(reply)}")
     remote("write", "forget")
     before = faulty.count("write", "ok")
@@ -667,7 +667,7 @@ def http_faults(checks, place):
                 f"{count} times; {text(reply)}")
     faulty.listening.end()
     reply = remote("read", "ok")
-    checks.that("a remote server that is away is told", failed(reply) and "remote" in text(reply), text(reply))
+    checks.that("an unreachable remote server is reported", failed(reply) and "remote" in text(reply), text(reply))
     faulty.start()
     found = places.until(lambda: not failed(remote("read", "ok")), 60, 0.5)
     checks.that("a remote server that is back is called", found, "not within 60 s")
@@ -724,13 +724,13 @@ def away_and_back(checks, place):
         places.until(lambda: remote.logged(kind="slow"))
         remote.listening.end()
         reply = pending.wait(ANSWER_SECONDS)
-        checks.that(f"{name} · a call under way when it goes is told", failed(reply) and name in text(reply), text(reply))
+        checks.that(f"{name} · a call in flight when it goes down is reported", failed(reply) and name in text(reply), text(reply))
         reply = echo("away")
-        checks.that(f"{name} · that it is away is told", failed(reply) and name in text(reply), text(reply))
+        checks.that(f"{name} · it is reported as unreachable", failed(reply) and name in text(reply), text(reply))
         remote.start()
         comes_back("back again")
         checks.equal(f"{name} · a call that was lost is made once", len(remote.logged(kind="call", tool="slow")), 1)
-        # A server that was started anew does not know the session in which it is called.
+        # A restarted server does not know the session of the call.
         odd = [one for one in remote.logged(kind="violation") if not one["what"].startswith("the session is")]
         checks.equal(f"{name} · its revision is kept to", odd, [])
         os.kill(remote.listening.child.pid, signal.SIGSTOP)

@@ -36,7 +36,7 @@ def write_down(name, line):
 
 
 def first_time(name):
-    """True once for each name, whatever process asks."""
+    """True once per name, across all processes."""
     try:
         os.close(os.open(os.path.join(STATE, name), os.O_CREAT | os.O_EXCL))
         return True

@@ -90,7 +90,7 @@ class Threads(http.server.ThreadingHTTPServer):
     allow_reuse_address = True
 
     def handle_error(self, *_):
-        """Connections that were reset are meant."""
+        """Ignores intentionally reset connections."""
 
 
 if __name__ == "__main__":

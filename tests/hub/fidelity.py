@@ -49,7 +49,7 @@ def ids(value):
 
 
 def blobs(value):
-    """Blobs that hold text are shown as that text, for the other rules."""
+    """Decodes blobs that contain text, for the other rules."""
     def decoded(one):
         if isinstance(one, dict):
             one = {key: decoded(inner) for key, inner in one.items()}
@@ -64,7 +64,7 @@ def blobs(value):
 
 
 def environment(value):
-    """Of the environment only what the configuration sets, and whether a stranger's secret is in it."""
+    """Keeps only configured environment variables, and whether the environment contains a foreign secret."""
     def reduced(text):
         try:
             found = json.loads(text)
@@ -86,7 +86,7 @@ def ruled(value, rules):
 # --- what docent may add ---------------------------------------------------------------------------------------------
 
 def plain(reply):
-    """A reply in which what is not said is not there: `isError` is false unless it is said."""
+    """Removes default values from a reply: `isError` is false by default."""
     result = reply.get("result")
     if isinstance(result, dict) and result.get("isError") is False:
         return {**reply, "result": {key: one for key, one in result.items() if key != "isError"}}
@@ -94,12 +94,12 @@ def plain(reply):
 
 
 def defined(tool):
-    """A definition in which what is not said is not there: tasks are forbidden unless it is said."""
+    """Removes default values from a definition: tasks are forbidden by default."""
     return {key: one for key, one in tool.items() if (key, one) != ("execution", {"taskSupport": "forbidden"})}
 
 
 def without_provenance(value):
-    """Without what docent says of itself in `_meta`, under keys of its own."""
+    """Removes docent's own keys from `_meta`."""
     if isinstance(value, list):
         return [without_provenance(one) for one in value]
     if not isinstance(value, dict):
@@ -115,7 +115,7 @@ def without_provenance(value):
 
 
 class Names:
-    """How docent calls what a server has."""
+    """docent's names and URIs for a server's items."""
 
     def __init__(self, server):
         self.server, self.prefixes = server, set()
@@ -124,16 +124,16 @@ class Names:
         return f"{self.server}__{name}"
 
     def learn(self, published, own):
-        """An address that docent publishes ends with the server's own; what comes before is the prefix."""
+        """A URI that docent publishes ends with the server's own; the rest is the prefix."""
         if published.endswith(own) and published != own:
             self.prefixes.add(published[:-len(own)])
 
     def address(self, own):
-        """The address by which docent knows one of the server's."""
+        """docent's URI for one of the server's."""
         return (next(iter(self.prefixes)) if self.prefixes else "") + own
 
     def back(self, value):
-        """Names and addresses as the server has them, in everything that docent says."""
+        """Replaces docent's names and URIs with the server's."""
         def change(text):
             for prefix in self.prefixes:
                 text = text.replace(prefix, "")
@@ -166,7 +166,7 @@ def error_difference(direct, through, server):
 # --- one side: directly, or through docent ---------------------------------------------------------------------------
 
 def answers(place):
-    """What the client says when it is asked; the same on both sides."""
+    """The client's answers to questions; the same on both sides."""
     return {
         "roots/list": lambda _: {"roots": [{"uri": f"file://{place.path('files')}", "name": "files"}]},
         "sampling/createMessage": lambda params: {
@@ -186,7 +186,7 @@ def elicit(params):
 
 
 def reset(place):
-    """The same files before each side."""
+    """Creates the same files for each side."""
     for name in ("files", "memory", "repository"):
         shutil.rmtree(place.path(name), ignore_errors=True)
         place.make(name)
@@ -214,7 +214,7 @@ def reset(place):
 
 
 def filled(value, place):
-    """The table's placeholders filled in."""
+    """Fills in the table's placeholders."""
     return strings(value, lambda text: text.replace("{files}", place.path("files")).replace(
         "{repository}", place.path("repository")))
 
@@ -242,7 +242,7 @@ def call(peer, name, entry, place):
 
 
 def everything_of(peer, table, place, tool, address):
-    """All that a side says, by what was asked."""
+    """All replies of a side, by request."""
     said = {}
     for index, entry in enumerate(table["calls"]):
         said["call", index] = call(peer, tool(entry["tool"]), entry, place)
@@ -266,7 +266,7 @@ LISTS = [("resources/list", "resources", "uri"), ("resources/templates/list", "r
 
 
 def lists_of(peer):
-    """The lists of a side; None where it has no such list."""
+    """The lists of a side; None if it has no such list."""
     found = {}
     for method, key, _ in LISTS:
         reply = peer.ask(method)
@@ -292,7 +292,7 @@ def compare_tools(checks, server, table, direct, through):
 
 
 def compare_lists(checks, server, names, direct, through):
-    """Also learns how docent changes addresses, which everything after this needs."""
+    """Also finds out how docent changes URIs, which all later steps need."""
     for method, key, address in LISTS:
         own, all_listed = direct[key], through[key] or []
         if not own:

@@ -21,7 +21,7 @@ RESOURCE = "demo://resource/dynamic/text/1"
 
 
 class Client:
-    """A person at a client: what they answer can be changed, what they were asked is kept."""
+    """A user of a client: the answers can be changed, the questions are recorded."""
 
     def __init__(self, connect):
         self.sampled = {"role": "assistant", "model": "scripted", "content": {"type": "text", "text": "high tide"}}
@@ -44,7 +44,7 @@ class Client:
 
 
 class Way:
-    """One way to the server: which client, which names."""
+    """One way to reach the server: the client and the names."""
 
     def __init__(self, name, connect, prefix, modern):
         self.name, self.connect, self.prefix, self.modern = name, connect, prefix, modern
@@ -57,7 +57,7 @@ class Way:
         return self.uris + own
 
     def learn(self, client):
-        """How docent writes the addresses of this server."""
+        """The form of this server's URIs in docent."""
         for one in client.peer.list("resources/templates/list", "resourceTemplates"):
             own = "demo://resource/dynamic/text/{resourceId}"
             if one["uriTemplate"].endswith(own):
@@ -84,7 +84,7 @@ def sampling(checks, way, client):
     if way.modern:
         return  # Input that is refused has no form in 2026-07-28: the client does not come back.
     reply = client.peer.call(way.tool("trigger-sampling-request"), {"prompt": "When?"})
-    checks.that(f"{way.name} a refused sampling is told to the server",
+    checks.that(f"{way.name} a refused sampling is reported to the server",
                 reply.get("result", {}).get("isError") and "User rejected sampling request" in json.dumps(reply),
                 f"an error result with the reason expected, saw {report.shown(reply)}")
 
@@ -216,7 +216,7 @@ def subscriptions(checks, way, client, stranger):
     else:
         client.peer.result("resources/unsubscribe", {"uri": uri})
     client.peer.result("tools/call", {"name": way.tool("toggle-subscriber-updates"), "arguments": {}})
-    # Turning them on again sends to whoever is subscribed at once.
+    # Turning them on again notifies all subscribers at once.
     since = len(client.peer.notes)
     for _ in range(2):
         client.peer.result("tools/call", {"name": way.tool("toggle-subscriber-updates"), "arguments": {}})
@@ -303,7 +303,7 @@ def changed_lists(checks, way, client):
 
 
 def at_once(checks, way, client):
-    """Sixty-four calls in flight: each has its own answer."""
+    """Sixty-four calls in flight: each gets its own answer."""
     running = [(f"number {index}", client.peer.start("tools/call", {
         "name": way.tool("echo"), "arguments": {"message": f"number {index}"}})) for index in range(64)]
     wrong = []
@@ -370,7 +370,7 @@ def check_docent(checks, place, config):
             stranger.peer.open()
             check_way(checks, way, stranger)
             stranger.peer.close()
-            checks.that(f"{name} docent ends when told to", docent.end() == 0, "exit code 0 expected")
+            checks.that(f"{name} docent ends on request", docent.end() == 0, "exit code 0 expected")
 
         checks.group(name, over_http)
 

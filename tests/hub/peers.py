@@ -1,4 +1,4 @@
-"""MCP clients without an MCP library: every message is made and read as it is on the wire.
+"""MCP clients without an MCP library: every message is built and parsed as it is on the wire.
 
 A `Peer` speaks one revision. `Stdio` runs the server as a child; `Http` speaks Streamable HTTP with a session, without one
 in 2026-07-28, and plain POST for "1.0". What the server asks is answered by the functions in `answers`, by method.
@@ -56,7 +56,7 @@ class Peer:
     # --- what a test calls ---
 
     def open(self):
-        """The handshake; in 2026-07-28 `server/discover`. Gives back the reply."""
+        """Does the handshake; in 2026-07-28 `server/discover`. Returns the reply."""
         if self.revision == MODERN:
             self.opened = self.ask("server/discover")
             return self.opened
@@ -83,7 +83,7 @@ class Peer:
         raise Lost(f"{method}: still asked for input after {ROUNDS} rounds")
 
     def result(self, method, params=None, timeout=TIMEOUT, token=None):
-        """The result alone; an error is raised."""
+        """Returns only the result; raises on an error."""
         reply = self.ask(method, params, timeout, token)
         if "result" not in reply:
             raise AssertionError(f"{method} {report.shown(params)}: {report.shown(reply.get('error', reply))}")
@@ -112,7 +112,7 @@ class Peer:
         return {tool["name"]: tool for tool in found}
 
     def start(self, method, params=None, token=None):
-        """Sends a request and gives back a `Pending`."""
+        """Sends a request and returns a `Pending`."""
         with self.changed:
             request_id, self.next_id = self.next_id, self.next_id + 1
         params = dict(params or {})
@@ -142,11 +142,11 @@ class Peer:
         self.send(message, None)
 
     def cancel(self, pending, reason="not wanted any more"):
-        """Cancels as the revision has it."""
+        """Cancels in the way of the revision."""
         self.notify("notifications/cancelled", {"requestId": pending.id, "reason": reason})
 
     def note(self, what, timeout=TIMEOUT, since=0):
-        """The first notification for which `what(method, params)` holds; waits for it."""
+        """Waits for the first notification for which `what(method, params)` is true."""
         end = time.monotonic() + timeout
         with self.changed:
             while True:
@@ -162,10 +162,10 @@ class Peer:
     # --- what a transport calls ---
 
     def after_open(self):
-        """Opens what the server speaks on by itself."""
+        """Opens the stream for unsolicited server messages."""
 
     def take(self, message):
-        """One message of the server."""
+        """Handles one message of the server."""
         if isinstance(message, list):
             for one in message:
                 self.take(one)
@@ -186,7 +186,7 @@ class Peer:
                 pending.put(message)
 
     def fail(self, why):
-        """The connection is gone: nobody waits any longer."""
+        """The connection is gone: fail all pending requests."""
         with self.changed:
             self.lost = why
             self.changed.notify_all()
@@ -276,7 +276,7 @@ class Stdio(Peer):
             raise Lost(f"stdin is closed: {''.join(self.stderr)[-600:]}") from problem
 
     def close(self, timeout=10):
-        """Closes stdin and waits for the end; gives back the exit code, or None where the child had to be killed."""
+        """Closes stdin and waits for the end; returns the exit code, or None if the child had to be killed."""
         try:
             self.child.stdin.close()
         except BrokenPipeError:
@@ -354,7 +354,7 @@ class Http(Peer):
                 self.take(document)
             elif isinstance(document, dict) and "error" in document:
                 self.odd.append(document)
-        except Exception as problem:  # noqa: BLE001: handed to whoever waits
+        except Exception as problem:  # noqa: BLE001: passed to the waiting caller
             if pending and self.waiting.pop(pending.id, None):
                 pending.put(problem if isinstance(problem, Lost) else Lost(f"{type(problem).__name__}: {problem}"))
         finally:
@@ -405,7 +405,7 @@ class Http(Peer):
         self.drop()
 
     def drop(self):
-        """Goes away without a word."""
+        """Disconnects without a close."""
         self.closing = True
         for connection in [self.stream, *(pending.connection for pending in list(self.waiting.values()))]:
             shut(connection)

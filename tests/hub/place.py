@@ -1,4 +1,4 @@
-"""Where things are and how docent is started: arguments of the scripts, folders, configurations, processes."""
+"""Shared setup: script arguments, folders, configurations, processes, and starting docent."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ REAL = ["everything", "filesystem", "memory", "time", "git"]
 
 
 def arguments(about, direct=False):
-    """The options of every script; `--direct` is for those that can check themselves without docent."""
+    """The options of every script; `--direct` is for scripts that can also run without docent."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--docent", required=not direct, help="the binary")
     parser.add_argument("--node", default="node", help="the Node that runs the npm servers")
@@ -38,7 +38,7 @@ def arguments(about, direct=False):
 
 
 class Place:
-    """A folder with a root, a home and files for the servers; gone when the script ends."""
+    """A folder with a root, a home and files for the servers; deleted when the script ends."""
 
     def __init__(self, given):
         self.given = given
@@ -56,7 +56,7 @@ class Place:
         return os.path.join(self.folder, *parts)
 
     def environment(self, more=None):
-        """Nothing of the user's is read or written. A canary stands for a secret that no server may see."""
+        """An environment isolated from the user's. A canary plays a secret that no server may see."""
         kept = {key: os.environ[key] for key in ("PATH", "LANG", "TERM", "TMPDIR") if key in os.environ}
         return {**kept, "HOME": self.home, "STRANGERS_CANARY": "secret", **(more or {})}
 
@@ -89,12 +89,12 @@ class Place:
         return {"command": sys.executable, "args": ["-B", os.path.join(HERE, program), *map(str, arguments)]}
 
     def direct(self, server, **more):
-        """A client on a server, with nothing between."""
+        """A client connected directly to a server."""
         environment = self.environment(server.get("env"))
         return peers.Stdio([server["command"], *server["args"]], cwd=self.root, env=environment, **more)
 
     def configuration(self, servers, exposure="direct", more=(), mode="auto"):
-        """Writes a configuration, with more lines for `[hub]`; gives back its path."""
+        """Writes a configuration, with more lines for `[hub]`; returns its path."""
         self.made += 1
         # What is installed for the tests may lie in a home, which is closed to servers.
         given = [self.given.modules, self.given.python, self.given.node, HERE, sys.base_prefix, sys.prefix]
@@ -131,7 +131,7 @@ class Place:
 
 
 class Listening:
-    """A program that serves a port; it is ready when the port accepts."""
+    """A program that listens on a port; it is ready when the port accepts."""
 
     def __init__(self, argv, port, cwd=None, env=None):
         self.port = port
@@ -158,7 +158,7 @@ class Listening:
             self.output.append(line.decode(errors="replace"))
 
     def end(self, timeout=10):
-        """Asks it to end; gives back the exit code, or None where it had to be killed."""
+        """Sends SIGTERM; returns the exit code, or None if it had to be killed."""
         self.child.terminate()
         try:
             return self.child.wait(timeout)
@@ -183,7 +183,7 @@ def free_port():
 
 
 def until(holds, timeout=10, pause=0.01):
-    """Waits until something outside holds; gives back what it gave, or its last value when time is up."""
+    """Polls until the result is true; returns it, or the last result when time is up."""
     end = time.monotonic() + timeout
     while True:
         value = holds()
@@ -193,7 +193,7 @@ def until(holds, timeout=10, pause=0.01):
 
 
 def alive(pid):
-    """True for a process that runs; a zombie runs no more."""
+    """Whether a process is running; a zombie is not."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
             return file.read().rsplit(") ", 1)[1][0] not in "ZX"
@@ -220,7 +220,7 @@ def descendants(pid):
 
 
 def settled(peer, names, seconds=START_SECONDS):
-    """Waits until every one of these servers has a tool in the list, and gives back the list."""
+    """Waits until each of these servers has a tool in the list, and returns the list."""
     def listed():
         tools = peer.tools()
         return tools if all(any(tool.startswith(f"{name}__") for tool in tools) for name in names) else None
@@ -231,5 +231,5 @@ def settled(peer, names, seconds=START_SECONDS):
 
 
 def text(result):
-    """All text of a result of a tool."""
+    """All text of a tool's result."""
     return "\n".join(item.get("text", "") for item in result.get("content", []) if item.get("type") == "text")

@@ -22,7 +22,7 @@ def shown(value):
 
 
 def difference(expected, seen, at="$"):
-    """The first place where two values differ, in words; nothing when they are equal."""
+    """Describes the first difference between two values; None if they are equal."""
     if isinstance(expected, dict) and isinstance(seen, dict):
         for key in [*expected, *(key for key in seen if key not in expected)]:
             if key not in seen:
@@ -48,7 +48,7 @@ def difference(expected, seen, at="$"):
 
 
 class Checks:
-    """Counts what holds and what does not."""
+    """Counts passed and failed checks."""
 
     def __init__(self, word=None, limit=600):
         self.word, self.passed, self.failed, self.lock = word, 0, 0, threading.Lock()
@@ -85,13 +85,13 @@ class Checks:
         return self.that(name, found is None, found or "")
 
     def case(self, name, body, *arguments):
-        """Runs a body; whatever it raises is a failed check of this name. Gives back what the body gives back."""
+        """Runs a body and returns its result; an exception is a failed check of this name."""
         if self.word and self.word not in name:
             return None
         return self.group(name, body, *arguments)
 
     def group(self, name, body, *arguments):
-        """As `case`, for a body that has cases of its own: runs whichever of them were asked for."""
+        """Like `case`, for a body with cases of its own: runs those that the filter selects."""
         self.running = name
         try:
             return body(*arguments)
@@ -113,7 +113,7 @@ CHILDREN = []
 
 
 def end_children():
-    """Ends every process that a script has started, with its group."""
+    """Ends every process that a script started, with its group."""
     for child in CHILDREN:
         if child.poll() is None:
             try:

@@ -1,4 +1,4 @@
-"""A scripted MCP server that speaks exactly one revision, and writes down whatever the revision does not allow.
+"""A scripted MCP server that speaks exactly one revision, and records whatever the revision does not allow.
 
     strict.py --revision 2025-06-18 --log FILE [--port N [--websocket]] [--quirk NAME]…
 
@@ -74,7 +74,7 @@ class Server:
     # --- one message ---
 
     def receive(self, session, message, link):
-        """Handles a message; whatever is said in return goes to `link`."""
+        """Handles a message; replies go to `link`."""
         if isinstance(message, list):
             # Batches came in with 2025-03-26's predecessor and went with 2025-06-18; docent has no reason to send one.
             self.violation("a batch", message)
@@ -142,7 +142,7 @@ class Server:
             link.send({"jsonrpc": "2.0", "id": request_id, "result": self.dressed(result)})
 
     def admit(self, session, message):
-        """What the revision wants of every request."""
+        """Checks what the revision requires of every request."""
         method, params = message["method"], message.get("params") or {}
         if self.modern:
             if method not in MODERN_METHODS:
@@ -201,7 +201,7 @@ class Server:
     # --- answers ---
 
     def dressed(self, result):
-        """A result with what the revision adds to every result."""
+        """A result with the fields that the revision adds to every result."""
         if self.modern:
             result = {"resultType": "complete", **result}
         return snaked(result) if "snake" in self.quirks else result
@@ -365,7 +365,7 @@ class Server:
         return None
 
     def ask(self, session, params, link):
-        """Elicitation where the revision has it, sampling before that."""
+        """Elicitation if the revision has it, else sampling."""
         elicit = self.modern or self.has("2025-06-18")
         method = "elicitation/create" if elicit else "sampling/createMessage"
         form = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
@@ -430,7 +430,7 @@ class Session:
         return True
 
     def ask(self, method, params, link):
-        """A request to the client; None when no reply comes."""
+        """Sends a request to the client; None if there is no reply."""
         with self.changed:
             self.next_id += 1
             request_id = f"scripted-{self.next_id}"

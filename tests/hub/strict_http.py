@@ -1,4 +1,4 @@
-"""The HTTP side of strict.py: HTTP+SSE, Streamable HTTP with and without sessions, and one message a POST."""
+"""The HTTP side of strict.py: HTTP+SSE, Streamable HTTP with and without sessions, and one message per POST."""
 
 import http.server
 import json
@@ -57,7 +57,7 @@ class Body:
 
 
 class Stream:
-    """The stream of a GET: what a server says by itself."""
+    """The stream of a GET: unsolicited server messages."""
 
     def __init__(self):
         self.handler, self.kept, self.lock = None, [], threading.Lock()
@@ -181,7 +181,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply(202)
 
     def post_plain(self, server, message):
-        """One message, one document; nothing is kept from one POST to the next."""
+        """One message, one document; no state is kept between POSTs."""
         body = Body(self, streams=False)
         session = Session(body)
         session.greeted = session.ready = not (isinstance(message, dict) and message.get("method") == "initialize")
@@ -296,7 +296,7 @@ class Threads(http.server.ThreadingHTTPServer):
     request_queue_size = 64
 
     def handle_error(self, *_):
-        """A client that goes away is no news."""
+        """Ignores clients that disconnect."""
 
 
 def serve(server, port):

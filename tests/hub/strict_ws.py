@@ -1,4 +1,4 @@
-"""The WebSocket side of strict.py: one message a text frame, the subprotocol `mcp`."""
+"""The WebSocket side of strict.py: one message per text frame, the subprotocol `mcp`."""
 
 import base64
 import hashlib
@@ -101,7 +101,7 @@ class Threads(socketserver.ThreadingTCPServer):
     allow_reuse_address = True
 
     def handle_error(self, *_):
-        """A client that goes away is no news."""
+        """Ignores clients that disconnect."""
 
 
 def serve(server, port):

@@ -1,4 +1,4 @@
-"""The scripted servers themselves: what a revision does not allow is written down, and what it allows is not.
+"""Tests the scripted servers: what a revision does not allow is recorded, and what it allows is not.
 
 Needs no docent. A server that let everything pass would make eras.py worth nothing.
 """
@@ -116,7 +116,7 @@ def over_http(checks, place, index, revision, headers, message, status, wanted):
 
 
 def versions(checks, place):
-    """A server of one revision answers with that revision whatever it is asked for."""
+    """A server of one revision answers with that revision, whichever is requested."""
     for revision in peers.REVISIONS[:-1]:
         server = Scripted(place, f"version-{revision}", "stdio", revision)
         peer = place.direct(server.spec, revision="2025-11-25")

@@ -1,4 +1,4 @@
-"""Holds the complexity figures of Python functions against radon, lizard and complexipy.
+"""Compares the complexity of Python functions with radon, lizard and complexipy.
 
     pip install radon lizard complexipy
     python3 tests/oracles/complexity.py --facts target/debug/examples/facts --folder FOLDER
@@ -51,7 +51,7 @@ def of_radon(source):
 
 
 def first_line(source, line):
-    """Some versions give the line of the first decorator."""
+    """Corrects for versions that report the line of the first decorator."""
     lines = source.splitlines()
     for at in range(line - 1, len(lines)):
         if lines[at].lstrip().startswith(("def ", "async def ")):

@@ -1,4 +1,4 @@
-"""Holds the definitions that are found against those that a language's own parser finds.
+"""Compares the definitions found with those that a language's own parser finds.
 
     python3 tests/oracles/definitions.py --facts target/debug/examples/facts \
         --python FOLDER --typescript FOLDER --typescript-module node_modules/typescript
@@ -35,7 +35,7 @@ Found = Counter  # Of (path, group, qualified name, line).
 
 
 def facts(binary: str, folder: str, languages: set[str]) -> tuple[Found, set[str]]:
-    """What is found, and in which files."""
+    """docent's definitions, and the files they are in."""
     lines = subprocess.run([binary, folder, "definitions"], check=True, capture_output=True, text=True).stdout
     found: Found = Counter()
     paths = set()
@@ -51,7 +51,7 @@ def facts(binary: str, folder: str, languages: set[str]) -> tuple[Found, set[str
 
 
 def python(folder: str) -> tuple[Found, set[str]]:
-    """What `ast` finds. A file that it can't read says nothing."""
+    """The definitions that `ast` finds. Files that it can't parse are skipped."""
     found: Found = Counter()
     paths = set()
     for file in sorted(Path(folder).rglob("*.py")):
@@ -83,13 +83,13 @@ def python(folder: str) -> tuple[Found, set[str]]:
 
 
 def typescript(folder: str, module: str) -> tuple[Found, set[str]]:
-    """What the compiler's parser finds."""
+    """The definitions that the compiler's parser finds."""
     script = Path(__file__).with_name("definitions.mjs")
     return printed(["node", str(script), str(Path(module).resolve()), folder])
 
 
 def printed(command: list[str]) -> tuple[Found, set[str]]:
-    """What a program prints: one line of JSON a file."""
+    """A program's output: one line of JSON per file."""
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found: Found = Counter()
     paths = set()
@@ -102,7 +102,7 @@ def printed(command: list[str]) -> tuple[Found, set[str]]:
 
 
 def unqualified(found: tuple[Found, set[str]]) -> tuple[Found, set[str]]:
-    """By the last name alone: what `impl<T> Trait for &mut [T]` is called is not worth a quarrel."""
+    """Compares only the last part of names, because names of `impl<T> Trait for &mut [T]` differ legitimately."""
     short: Found = Counter()
     for (path, group, name, line), count in found[0].items():
         short[path, group, name.rsplit("::", 1)[-1], line] += count
@@ -110,7 +110,7 @@ def unqualified(found: tuple[Found, set[str]]) -> tuple[Found, set[str]]:
 
 
 def compare(language: str, ours: tuple[Found, set[str]], theirs: tuple[Found, set[str]]) -> bool:
-    """Prints the figures, and what differs to standard error. Whether they are good enough."""
+    """Prints the figures, and the differences to standard error; returns whether the figures are good enough."""
     both = ours[1] & theirs[1]
     mine = Counter({key: count for key, count in ours[0].items() if key[0] in both})
     wanted = Counter({key: count for key, count in theirs[0].items() if key[0] in both})

@@ -1,4 +1,4 @@
-"""Import edges of a Python package, held against grimp's.
+"""Compares the import edges of a Python package with grimp's.
 
     imports.py --facts FACTS_BINARY --package NAME --folder FOLDER_THAT_HOLDS_IT
 

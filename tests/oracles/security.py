@@ -1,4 +1,4 @@
-"""The security rules held against bandit: what bandit finds in a vulnerable corpus must be found, and Django must stay quiet.
+"""Compares the security rules with bandit: they must find what bandit finds in a vulnerable corpus, and nothing in Django.
 
     python3 tests/oracles/security.py --facts target/debug/examples/facts --corpus FOLDER --django FOLDER [--bandit COMMAND]
 
@@ -33,7 +33,7 @@ def bandit(command, folder):
 
 
 def facts(program, folder):
-    """What the rules find: file -> [(first line, last line, rule)], in all files that are read."""
+    """The rules' findings: file -> [(first line, last line, rule)], in all files that are read."""
     done = subprocess.run([program, folder, "security"], capture_output=True, text=True, check=True)
     found = {}
     for line in done.stdout.splitlines():
@@ -43,7 +43,7 @@ def facts(program, folder):
 
 
 def is_found(lines, number, ours):
-    """The same line, one beside it, or two ranges that share a line of one statement."""
+    """Whether two findings are on the same or adjacent lines, or share a line of one statement."""
     near = lambda first, last: abs(first - number) <= 1 or first <= number <= last
     shared = lambda first, last: lines[0] <= first <= lines[1] or first <= lines[0] <= last
     return any(near(first, last) or shared(first, last) for first, last, _ in ours)
@@ -83,7 +83,7 @@ def main():
     findings = sum(len(all) for all in django.values())
     lines = count_lines(options.django, django)
     rate = findings * LINES_FOR_ONE / max(lines, 1)
-    told = {
+    figures = {
         "high_found": hit["HIGH"],
         "high_total": total["HIGH"],
         "medium_found": hit["MEDIUM"],
@@ -93,7 +93,7 @@ def main():
         "django_lines": lines,
         "django_per_2000": round(rate, 3),
     }
-    print(json.dumps(told))
+    print(json.dumps(figures))
     # A corpus in which bandit finds nothing proves nothing.
     enough = total["HIGH"] > 0 and total["MEDIUM"] > 0
     good = hit["HIGH"] == total["HIGH"] and hit["MEDIUM"] >= MEDIUM_SHARE * total["MEDIUM"] and rate <= 1

@@ -60,7 +60,7 @@ class Peer:
         return (await self.session.complete(reference, {"name": argument, "value": value})).completion.values
 
     async def cancel_at_first_progress(self, name, arguments):
-        """This version has no call for it: the notification is sent by hand, and then nothing may be answered."""
+        """This version has no call for it: sends the notification manually, after which no answer may arrive."""
         started, answered = anyio.Event(), []
 
         async def on_progress(progress, total, message):

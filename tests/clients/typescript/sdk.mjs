@@ -34,11 +34,11 @@ await run(async (options) => {
   };
   const wire = transport(options);
   let version;
-  // The version that was agreed on is told to the transport alone.
-  const told = wire.setProtocolVersion?.bind(wire);
+  // Only the transport is informed of the negotiated version.
+  const original = wire.setProtocolVersion?.bind(wire);
   wire.setProtocolVersion = (agreed) => {
     version = agreed;
-    told?.(agreed);
+    original?.(agreed);
   };
   await client.connect(wire);
   return {
