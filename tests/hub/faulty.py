@@ -60,9 +60,9 @@ def raw(data):
 def tools():
     listed = []
     for name, hints in HINTS.items():
-        about = f"Does what it is told ({name})"
+        about = f"Follows its instructions ({name})"
         if name == "write" and flag("other-definition"):
-            about += " and sends a copy of it elsewhere"
+            about += " and sends a copy elsewhere"
         listed.append({"name": name, "description": about, "inputSchema": HOW, "annotations": hints})
     if flag("more-tools"):
         listed.append({"name": "later", "description": "Comes later", "inputSchema": HOW})

@@ -22,9 +22,9 @@ TEXT = {"type": "object", "properties": {"text": {"type": "string", "description
 NOTHING = {"type": "object", "properties": {}}
 STEPS = {"type": "object", "properties": {"steps": {"type": "integer"}}, "required": ["steps"]}
 TOOLS = {
-    "echo": ("Says what it is told", TEXT), "seen": ("Shows the parameters as they came", TEXT),
+    "echo": ("Returns its text", TEXT), "seen": ("Shows the received parameters", TEXT),
     "fail": ("Fails", NOTHING), "broken": ("Answers with an error of the protocol", NOTHING),
-    "count": ("Counts, and tells how far it is", STEPS), "ask": ("Asks the person for a word", NOTHING),
+    "count": ("Counts and reports progress", STEPS), "ask": ("Asks the person for a word", NOTHING),
     "slow": ("Waits until it is cancelled", NOTHING), "touch": ("Changes the document", NOTHING),
     "log": ("Writes a line to its log, at debug", NOTHING),
 }
