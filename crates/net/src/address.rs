@@ -1,32 +1,32 @@
-//! What kind of address an address is: only public ones are reached without being named.
+//! Classifies IP addresses: only public ones are reached without an explicit rule.
 
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-/// What kind of address an address is.
+/// Class of an IP address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// Anybody's, on the internet.
+    /// Public, on the internet.
     Public,
     /// This machine.
     Loopback,
-    /// This network: RFC 1918 and IPv6's unique local addresses.
+    /// Private network: RFC 1918 and IPv6's unique local addresses.
     Private,
-    /// Behind a provider's translation: 100.64.0.0/10.
+    /// Carrier-grade NAT: 100.64.0.0/10.
     Shared,
-    /// This cable, and where clouds serve their metadata.
+    /// Link-local, including cloud metadata services.
     LinkLocal,
-    /// Many machines.
+    /// Multicast.
     Multicast,
-    /// No machine; systems take it for this one.
+    /// Unspecified; systems treat it as this machine.
     Unspecified,
-    /// Set aside for documentation and benchmarks.
+    /// Reserved for documentation and benchmarks.
     Example,
     /// An IPv4 address in an IPv6 one, or a tunnel to it.
     Wrapped,
-    /// Set aside for anything else.
+    /// Reserved for anything else.
     Reserved,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Class {
 }
 
 impl Class {
-    /// Of an address.
+    /// Classifies an address.
     pub fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(address) => of_v4(address),
@@ -56,12 +56,12 @@ impl Class {
         }
     }
 
-    /// Whether a rule that allows private addresses allows this one. Metadata services are link-local, and never meant.
+    /// Whether a rule for private addresses allows this one. Never link-local ones, where metadata services are.
     pub(crate) const fn at_home(self) -> bool {
         matches!(self, Self::Loopback | Self::Private | Self::Shared)
     }
 
-    /// Whether one machine can have it.
+    /// Whether a single machine can have it.
     pub(crate) const fn is_a_place(self) -> bool {
         !matches!(self, Self::Multicast | Self::Unspecified)
     }
@@ -88,7 +88,7 @@ const fn of_v6(address: Ipv6Addr) -> Class {
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0] => Class::Unspecified,
         [0, 0, 0, 0, 0, 0, 0, 1] => Class::Loopback,
-        // Networks without IPv4 reach all of it through this prefix: what counts is the address inside.
+        // Networks without IPv4 reach IPv4 through this prefix: the embedded address counts.
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
             let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
             of_v4(Ipv4Addr::new(a, b, c, d))

@@ -1,4 +1,4 @@
-//! One way to fetch: named hosts, checked addresses, bounded answers.
+//! The HTTP client: allowed hosts, checked addresses, bounded responses.
 
 use crate::{
     policy::Policy,
@@ -22,27 +22,27 @@ use ureq::{
 };
 use url::Url;
 
-/// How docent names itself.
+/// The `User-Agent` header.
 const USER_AGENT: &str = concat!("docent/", env!("CARGO_PKG_VERSION"));
-/// What is asked for; servers that have a page in several forms send the first.
+/// The `Accept` header; servers with several forms of a page send the first match.
 const ACCEPT: &str = "text/html,text/markdown,text/plain,application/pdf;q=0.9,*/*;q=0.5";
-/// A validator that is longer is not sent back.
+/// Maximum length of a validator that is sent back.
 const LONGEST_VALIDATOR: usize = 512;
-/// A longer media type is none; the longest that are in use have about 80 bytes.
+/// Maximum length of a media type; the longest in use have about 80 bytes.
 const LONGEST_MEDIA_TYPE: usize = 127;
-/// Headers beyond this end the connection.
+/// Maximum size of the headers; more ends the connection.
 const MOST_HEADER_BYTES: usize = 64 << 10;
 
-/// What one fetch may cost.
+/// Limits of a fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Until there is a connection.
+    /// Time until connected.
     pub connect: Duration,
-    /// From the lookup to the last byte, redirects included.
+    /// Time from the lookup to the last byte, including redirects.
     pub whole: Duration,
-    /// Bytes of an answer, before and after it is unpacked.
+    /// Bytes of a response, before and after decompression.
     pub body: u64,
-    /// Redirects that are followed.
+    /// Maximum number of redirects.
     pub redirects: usize,
 }
 
@@ -57,7 +57,7 @@ impl Default for Limits {
     }
 }
 
-/// What a server said about a page's version; sent back, it answers whether there is a newer one.
+/// Cache validators of a page, sent back to ask for a newer version.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Validators {
     /// The `ETag` header.
@@ -68,39 +68,39 @@ pub struct Validators {
     pub last_modified: Option<String>,
 }
 
-/// How much of an answer is wanted.
+/// How much of a response to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body {
-    /// All of it; an answer that is larger is an error.
+    /// All of it; a larger response is an error.
     AtMost(u64),
-    /// Its first bytes.
+    /// Only the first bytes.
     First(u64),
 }
 
-/// An answer, whatever its status.
+/// A response with any status.
 #[derive(Debug, Clone)]
 pub struct Response {
-    /// Where it came from, after redirects.
+    /// URL, after redirects.
     pub url: Url,
-    /// Such as 200.
+    /// Status code, such as 200.
     pub status: u16,
-    /// Unpacked. Empty unless the status is 2xx.
+    /// Decompressed body. Empty unless the status is 2xx.
     pub body: Vec<u8>,
     headers: HeaderMap,
 }
 
 impl Response {
-    /// The first header of a name, where it is text.
+    /// The first header with this name, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// All headers of a name that are text.
+    /// All headers with this name that are text.
     pub fn headers<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok())
     }
 
-    /// What to send back the next time.
+    /// The validators to send back next time.
     pub fn validators(&self) -> Validators {
         let own = |name| {
             self.header(name).filter(|text| text.len() <= LONGEST_VALIDATOR).map(str::to_owned)
@@ -108,7 +108,7 @@ impl Response {
         Validators { etag: own("etag"), last_modified: own("last-modified") }
     }
 
-    /// The content type in small letters, without its parameters. What is not written as one is none.
+    /// The content type in lower case, without parameters; `None` if malformed.
     pub fn media_type(&self) -> Option<String> {
         let kind = self.header("content-type")?.split(';').next()?.trim();
         let (family, name) = kind.split_once('/')?;
@@ -116,7 +116,7 @@ impl Response {
         is_one.then(|| kind.to_ascii_lowercase())
     }
 
-    /// How long the server asks to be left alone.
+    /// The `Retry-After` delay.
     pub fn retry_after(&self) -> Option<Duration> {
         let text = self.header("retry-after")?.trim();
         if let Ok(seconds) = text.parse() {
@@ -126,13 +126,13 @@ impl Response {
         Some(at.duration_since(SystemTime::now()).unwrap_or_default())
     }
 
-    /// Where it says that the page is instead. What can't be read as an address says nothing.
+    /// Target of a redirect; `None` if it is not a valid URL.
     pub fn redirect(&self) -> Result<Option<Url>, Refusal> {
         let moved = matches!(self.status, 301 | 302 | 303 | 307 | 308);
         let Some(place) = self.headers.get(http::header::LOCATION).filter(|_| moved) else {
             return Ok(None);
         };
-        // Some servers send letters as they are, in whatever encoding their paths have.
+        // Some servers send unencoded letters, in the encoding of their paths.
         let place = percent_encode(place.as_bytes(), &AsciiSet::EMPTY).to_string();
         match join_url(&self.url, &place) {
             Ok(mut next) => {
@@ -145,28 +145,28 @@ impl Response {
     }
 }
 
-/// Fetches what a policy allows. Keeps no cookies, and asks no proxy: a proxy would look names up for itself.
+/// Fetches what a policy allows. Keeps no cookies and uses no proxy, which would resolve names by itself.
 #[derive(Debug, Clone)]
 pub struct Client {
     agent: Agent,
     policy: Arc<Policy>,
     limits: Limits,
-    /// When whoever asks stops waiting, whatever the limits are.
+    /// Deadline of the caller, regardless of the limits.
     until: Option<Instant>,
 }
 
 impl Client {
-    /// Looks names up as the system does.
+    /// Creates a client that uses the system resolver.
     pub fn new(policy: Policy, limits: Limits) -> Self {
         Self::with_lookup(policy, limits, Arc::new(SystemLookup))
     }
 
-    /// Looks names up in another way. Their addresses are checked all the same.
+    /// Creates a client with another resolver. Addresses are still checked.
     pub fn with_lookup(policy: Policy, limits: Limits, lookup: Arc<dyn Lookup>) -> Self {
         Self::over(policy, limits, lookup, DefaultConnector::default())
     }
 
-    /// Over connections that are made in this way.
+    /// Creates a client with this connector.
     pub(crate) fn over(
         policy: Policy,
         limits: Limits,
@@ -190,12 +190,12 @@ impl Client {
         Self { agent, policy: Arc::new(policy), limits, until: None }
     }
 
-    /// What may be reached.
+    /// The network policy.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// The same client for a caller who waits until then, and no longer. All that it fetches shares the time.
+    /// Returns the client with a deadline. All its requests share the time.
     #[must_use]
     pub fn until(&self, at: Instant) -> Self {
         let left = at.saturating_duration_since(Instant::now());
@@ -203,8 +203,8 @@ impl Client {
         Self { limits, until: Some(self.until.map_or(at, |until| until.min(at))), ..self.clone() }
     }
 
-    /// The same client for one of so many requests that are made one after the other: a server that never answers leaves
-    /// the others their share of the time.
+    /// Returns the client for one of several sequential requests: a server that never answers leaves the others their
+    /// share of the time.
     #[must_use]
     pub fn sharing(&self, requests: usize) -> Self {
         let now = Instant::now();
@@ -213,12 +213,12 @@ impl Client {
         self.until(now.checked_add(share).unwrap_or(now))
     }
 
-    /// Fetches a page, following redirects. Each of them is checked as the first address is.
+    /// Fetches a page, following redirects. Each is checked like the first URL.
     pub fn get(&self, url: &Url, conditional: &Validators) -> Result<Response, FetchError> {
         self.get_body(url, conditional, Body::AtMost(self.limits.body))
     }
 
-    /// Fetches as much as is said, following redirects.
+    /// Fetches as much as requested, following redirects.
     pub fn get_body(
         &self,
         url: &Url,
@@ -236,13 +236,13 @@ impl Client {
         Err(Refusal::Redirects { url, last, limit: self.limits.redirects }.into())
     }
 
-    /// Fetches a page, and hands a redirect to the caller.
+    /// Fetches a page, and returns a redirect to the caller.
     pub fn get_once(&self, url: &Url, conditional: &Validators) -> Result<Response, FetchError> {
         let deadline = self.deadline();
         self.hop(&Request::get(url.clone()), conditional, Body::AtMost(self.limits.body), deadline)
     }
 
-    /// Sends a request. A redirect is followed, and checked, only where the request carries nothing but its address.
+    /// Sends a request. Follows redirects, after a check, only if the request carries nothing but its URL.
     pub fn send(&self, request: &Request, body: Body) -> Result<Response, FetchError> {
         let (deadline, nothing) = (self.deadline(), Validators::default());
         let mut request = request.clone();
@@ -260,7 +260,7 @@ impl Client {
         Err(Refusal::Redirects { url, last, limit: self.limits.redirects }.into())
     }
 
-    /// A limit beyond the clock's range is a day.
+    /// The deadline. A limit beyond the clock's range counts as a day.
     fn deadline(&self) -> Instant {
         let now = Instant::now();
         let at = now.checked_add(self.limits.whole).unwrap_or(now + Duration::from_hours(24));
@@ -275,7 +275,7 @@ impl Client {
         deadline: Instant,
     ) -> Result<Response, FetchError> {
         let url = &request.url;
-        // Before anything is looked up; the lookup checks what is sent once more.
+        // Check before the lookup, which checks the sent URL again.
         self.policy.check(url)?;
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -335,7 +335,7 @@ impl Client {
             Some(Ok(coding)) if coding.eq_ignore_ascii_case("identity") => false,
             Some(Ok(coding)) if is_gzip(coding) => true,
             Some(_) => {
-                let reason = "it is packed in a way that was not asked for";
+                let reason = "it has an unsupported content encoding";
                 return Err(garbled(io::Error::new(io::ErrorKind::InvalidData, reason)));
             }
         };
@@ -368,7 +368,7 @@ impl Client {
                 Ok(refusal) => FetchError::Refused(*refusal),
                 Err(inner) => unreachable(url, ureq::Error::Other(inner)),
             },
-            // Not the host's, but this page's: another one may fare better, and this one never will.
+            // An error of this page, not of the host: others may work, this one never will.
             other @ (ureq::Error::BadUri(_)
             | ureq::Error::Http(_)
             | ureq::Error::Protocol(_)
@@ -380,7 +380,7 @@ impl Client {
     }
 }
 
-/// Whether a text is a token of HTTP: RFC 9110, section 5.6.2.
+/// Whether a text is an HTTP token: RFC 9110, section 5.6.2.
 fn is_token(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_part)
@@ -390,7 +390,7 @@ fn is_gzip(coding: &str) -> bool {
     coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip")
 }
 
-/// Encrypted pages don't lead to others that are not.
+/// Refuses redirects from https to http.
 fn step(from: &Url, to: Url) -> Result<Url, Refusal> {
     if from.scheme() == "https" && to.scheme() == "http" {
         return Err(Refusal::Downgrade { from: from.to_string(), to: to.to_string() });
@@ -406,7 +406,7 @@ fn host_of(url: &Url) -> String {
     url.host_str().unwrap_or_default().to_owned()
 }
 
-/// An error and its causes in one line.
+/// Formats an error and its causes on one line.
 pub(crate) fn told(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -419,7 +419,7 @@ pub(crate) fn told(error: &dyn std::error::Error) -> String {
 }
 
 impl FetchError {
-    /// The error and its causes in one line, for people.
+    /// The error and its causes on one line.
     pub fn told(&self) -> String {
         told(self)
     }

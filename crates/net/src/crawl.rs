@@ -1,4 +1,4 @@
-//! Goes through a site politely: one request at a time, with pauses, and only where the site lets it.
+//! Crawls a site politely: one request at a time, with pauses, and only where robots.txt allows it.
 
 mod pace;
 mod visit;
@@ -22,55 +22,55 @@ use std::{
 };
 use url::Url;
 
-/// A crawl that was left longer ago begins anew: the pages it has seen may have changed.
+/// Maximum age of an interrupted crawl that is resumed; an older one restarts, as its pages may have changed.
 const RESUMED_WITHIN: Duration = Duration::from_hours(24);
-/// Problems that are told in full.
+/// Maximum number of problems listed.
 const MOST_PROBLEMS: usize = 100;
-/// Letters of one problem.
+/// Maximum length of a problem in characters.
 const LONGEST_REASON: usize = 300;
-/// URLs that are remembered, for each page that may be asked for.
+/// Maximum number of known URLs per page of the limit.
 const KNOWN_PER_PAGE: usize = 8;
 
 /// How a crawl ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// There is nothing more to ask for.
+    /// All pages were requested.
     Complete,
-    /// There is more, but no more pages are wanted.
+    /// The page limit was reached.
     Full,
-    /// The caller wanted it to. The next crawl goes on from there.
+    /// The caller stopped it. The next crawl continues from there.
     Stopped,
-    /// The site does not answer any more. The next crawl goes on from there.
+    /// The site stopped answering. The next crawl continues from there.
     GaveUp,
 }
 
-/// What went wrong with one URL.
+/// A problem with one URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Which.
+    /// The URL.
     pub url: String,
-    /// For people.
+    /// What went wrong.
     pub reason: String,
 }
 
-/// What came of a crawl, including the part before it was interrupted.
+/// Result of a crawl, including the part before an interruption.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Crawled {
-    /// Pages that are new or have changed.
+    /// Number of new or changed pages.
     pub fetched: usize,
-    /// Pages that are as they were.
+    /// Number of unchanged pages.
     pub unchanged: usize,
-    /// Pages that were dropped, since they are not there any more.
+    /// Number of pages removed because they no longer exist.
     pub gone: usize,
-    /// URLs that the site or the policy keeps from docent.
+    /// Number of URLs refused by robots.txt or the policy.
     pub refused: usize,
-    /// URLs that gave no answer; what was kept of them before stays.
+    /// Number of URLs that failed; their previous versions are kept.
     pub failed: usize,
-    /// URLs that are no pages of their own: redirects, copies, pictures, pages that ask not to be kept.
+    /// Number of URLs that are not pages: redirects, copies, images, pages with `noindex`.
     pub skipped: usize,
-    /// The first ones, in order.
+    /// First problems, in order.
     pub problems: Vec<Problem>,
-    /// How many more there were.
+    /// Number of further problems.
     pub more_problems: usize,
     /// How it ended.
     pub end: End,
@@ -115,39 +115,38 @@ impl Crawled {
     }
 }
 
-/// What the caller sees of a crawl, and how it ends it.
+/// Callbacks of a crawl.
 pub struct Watch<'a> {
-    /// Told after every URL: how many are done, and how many are known.
+    /// Called after every URL with the number done and the number known.
     pub progress: &'a mut dyn FnMut(usize, usize),
-    /// Asked before every request, and while waiting for the next.
+    /// Checked before every request and while waiting for the next; returns whether to stop.
     pub stop: &'a dyn Fn() -> bool,
 }
 
-/// Why a site is not crawled at all.
+/// Why a site could not be crawled.
 #[derive(Debug, thiserror::Error)]
 pub enum CrawlError {
-    /// A glob of the site.
+    /// A glob of the site is invalid.
     #[error(transparent)]
     Glob(#[from] BadGlob),
-    /// The first page is none of the site's.
-    #[error("{url} is not among the pages of its site; mend the scope and the globs")]
+    /// The start page is outside the scope.
+    #[error("{url} is outside the scope of its site; fix the scope and the globs")]
     Start {
-        /// The first page.
+        /// The start page.
         url: String,
     },
-    /// The policy does not name the site.
+    /// The policy does not allow the site.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// What the site asks of crawlers is not known.
+    /// The robots.txt of the site is unavailable.
     #[error(transparent)]
     Robots(#[from] Unanswered),
-    /// The shelf can't be used. What is on it is whole.
+    /// The page store can't be used. Its contents are intact.
     #[error(transparent)]
     Shelf(#[from] ShelfError),
 }
 
-/// Fetches the pages of a site onto a shelf, or what has changed since the last time. Goes on where an earlier crawl of the
-/// same site was interrupted.
+/// Fetches the new and changed pages of a site into a page store. Continues an interrupted crawl of the same site.
 pub fn crawl(
     client: &Client,
     site: &Site,
@@ -184,11 +183,11 @@ pub fn crawl(
     crawl.run()
 }
 
-/// A URL to ask for.
+/// A URL to request.
 #[derive(Debug)]
 struct Found {
     url: Url,
-    /// Redirects that led to it.
+    /// Number of redirects that led to it.
     hops: u8,
 }
 
@@ -203,17 +202,17 @@ struct Crawl<'a, 'w> {
     start: Url,
     /// By URL.
     pages: BTreeMap<String, Page>,
-    /// Whose a file is, by its name in small letters: some systems don't tell them from capitals.
+    /// URL by file name, in lower case: some file systems ignore case.
     files: HashMap<String, String>,
-    /// Whose a digest is.
+    /// URL by digest.
     copies: HashMap<String, String>,
-    /// How often the links of the same bytes were followed.
+    /// How often the links of a page with this digest were followed.
     followed: HashMap<String, u8>,
     queue: VecDeque<Found>,
     known: HashSet<String>,
-    /// Done, and nothing is kept of them.
+    /// URLs that are done and have no page.
     passed: HashSet<String>,
-    /// In a row.
+    /// Failures in a row.
     failures: u32,
     result: Crawled,
 }
@@ -248,7 +247,7 @@ impl Crawl<'_, '_> {
             }
         }
         self.read_sitemaps()?;
-        // Written last: a crawl that was killed before this begins anew.
+        // Written last: a crawl that was killed earlier restarts.
         self.shelf.note(&Event::Begun { site, at: now() })?;
         Ok(())
     }
@@ -324,7 +323,7 @@ impl Crawl<'_, '_> {
         self.shelf.finish(&pages)
     }
 
-    /// Puts a page of the site in the queue, the first time that it is seen.
+    /// Adds a page of the site to the queue, the first time it is seen.
     fn found(&mut self, url: Url, hops: u8) -> Result<(), ShelfError> {
         let most = self.site.most_pages.saturating_mul(KNOWN_PER_PAGE);
         if self.known.len() >= most || self.known.contains(url.as_str()) {
@@ -336,7 +335,7 @@ impl Crawl<'_, '_> {
         Ok(())
     }
 
-    /// Puts the links of a page in the queue.
+    /// Adds the links of a page to the queue.
     fn follow(&mut self, url: &Url, links: &Links) -> Result<(), ShelfError> {
         let base = base(url, links);
         for link in &links.follow {
@@ -348,7 +347,7 @@ impl Crawl<'_, '_> {
         Ok(())
     }
 
-    /// A URL is done: what was kept of it makes way for what is kept from now on.
+    /// Finishes a URL: replaces its previous page.
     fn settle(
         &mut self,
         url: &str,
@@ -382,7 +381,7 @@ impl Crawl<'_, '_> {
         self.pages.insert(url, page);
     }
 
-    /// A file that is nobody else's.
+    /// A file name that no other URL uses.
     fn file_for(&self, url: &Url, ending: &str) -> String {
         let plain = file_name(url, ending, false);
         let owner = self.files.get(&plain.to_lowercase());
@@ -394,7 +393,7 @@ impl Crawl<'_, '_> {
     }
 }
 
-/// What a page's links are relative to.
+/// Base URL of a page's links.
 fn base(url: &Url, links: &Links) -> Url {
     links.base.as_ref().and_then(|base| join_url(url, base).ok()).unwrap_or_else(|| url.clone())
 }

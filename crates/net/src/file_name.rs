@@ -1,20 +1,20 @@
-//! The file that a page is kept in, told by its URL: safe on every system, and never the same for two pages by design.
+//! Derives the file name of a page from its URL: safe on every system, and distinct per page.
 
 use crate::{media, spelling};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use url::Url;
 
-/// Of one part, before what makes it unique.
+/// Maximum length of a part, before its unique suffix.
 const LONGEST_PART: usize = 60;
-/// Of a whole path; systems allow a few hundred, and a folder stands before it.
+/// Maximum length of a path; systems allow a few hundred bytes, including the folder before it.
 const LONGEST_PATH: usize = 200;
-/// Folders above the file.
+/// Maximum number of folders above the file.
 const DEEPEST: usize = 16;
-/// Names that some systems keep for devices.
+/// Device names reserved on some systems.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
 
-/// The path of a page's file. Salted, it is unlike that of any other page.
+/// The path of a page's file. With a salt, it differs from that of any other page.
 pub(crate) fn file_name(url: &Url, ending: &str, salted: bool) -> String {
     let mut parts: Vec<&str> = url.path().trim_start_matches('/').split('/').collect();
     let last = parts.pop().filter(|last| !last.is_empty()).unwrap_or("index");
@@ -36,7 +36,7 @@ pub(crate) fn file_name(url: &Url, ending: &str, salted: bool) -> String {
     folders.join("/")
 }
 
-/// The last part: its stem, the marks, and an ending that tells how to read it.
+/// The last part: stem, marks, and an extension for its format.
 fn name(part: &str, ending: &str, marks: &str) -> String {
     let clean = clean(part);
     match clean.rsplit_once('.').filter(|_| media::ends_so(&clean, ending)) {
@@ -45,13 +45,13 @@ fn name(part: &str, ending: &str, marks: &str) -> String {
     }
 }
 
-/// A folder never ends as a page does: `guide.html` and `guide.html/more` are both kept.
+/// A folder never has the extension of a page: `guide.html` and `guide.html/more` can both be stored.
 fn folder(part: &str) -> String {
     let clean = clean(part);
     if media::is_page(&clean) { marked(&clean, part) } else { clean }
 }
 
-/// A part in letters that every system takes. What had to change gets a mark, so that it meets no other.
+/// A part in portable characters. A changed part gets a mark, so that it stays distinct.
 fn clean(part: &str) -> String {
     let plain = spelling::plain(part);
     let safe = |letter: char| letter.is_ascii_alphanumeric() || "-_.+@~=,".contains(letter);
@@ -64,7 +64,7 @@ fn clean(part: &str) -> String {
         clean.push('_');
     }
     if clean.len() > LONGEST_PART {
-        // The ending stays at the end.
+        // The extension stays last.
         let ending = clean.rsplit_once('.').map(|it| it.1.to_owned()).filter(|it| it.len() <= 8);
         clean.truncate(LONGEST_PART);
         if let Some(ending) = ending {
@@ -77,7 +77,7 @@ fn clean(part: &str) -> String {
     if clean == plain && !device { clean } else { marked(&clean, part) }
 }
 
-/// The mark goes before the ending of a page, and at the end otherwise.
+/// Adds the mark before the extension of a page, or else at the end.
 fn marked(clean: &str, part: &str) -> String {
     let mark = digest(part.as_bytes(), 4);
     format!("{}-{mark}", clean.replace('.', "_"))
@@ -86,7 +86,7 @@ fn marked(clean: &str, part: &str) -> String {
 /// The first bytes of a digest, as text.
 pub(crate) fn digest(bytes: &[u8], length: usize) -> String {
     Sha256::digest(bytes).iter().take(length).fold(String::new(), |mut text, byte| {
-        // Writing into text does not fail.
+        // Writing to a string can't fail.
         write!(text, "{byte:02x}").ok();
         text
     })

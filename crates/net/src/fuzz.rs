@@ -1,4 +1,4 @@
-//! Answers from memory, for the fuzz targets and tests: everything but the connection is as it is for a real one.
+//! Responses from memory, for fuzz targets and tests: everything but the connection is real.
 
 use crate::{Client, Limits, Policy, SystemLookup};
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use ureq::{
 };
 
 impl Client {
-    /// Hears these bytes on every connection, whatever it asks. Addresses are looked up and checked as ever.
+    /// Creates a client that receives these bytes on every connection. Addresses are looked up and checked as usual.
     pub fn hearing(policy: Policy, limits: Limits, answer: Vec<u8>) -> Self {
         Self::over(policy, limits, Arc::new(SystemLookup), Hearsay(answer.into()))
     }
 }
 
-/// Connects to nobody.
+/// A connector that opens no connection.
 #[derive(Debug)]
 struct Hearsay(Arc<[u8]>);
 

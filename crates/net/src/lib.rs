@@ -1,6 +1,6 @@
-//! The only place from which docent's tools reach the network, and a polite crawler of documentation sites.
+//! The only network access of docent's tools, and a polite crawler for documentation sites.
 //!
-//! Knows addresses, HTTP and robots.txt; must not know tools, the formats of documents, or the index. Every call blocks.
+//! Knows URLs, HTTP and robots.txt; must not know tools, document formats, or the index. Every call blocks.
 
 mod address;
 mod client;

@@ -1,29 +1,29 @@
-//! The links of an HTML page, and what it asks of crawlers.
+//! Extracts the links and robots directives of an HTML page.
 //!
-//! Reads the tags alone, from the front to the end, and builds no tree: pages come from anywhere, and a tree of a page that
-//! is made for it costs the square of its size.
+//! Scans the tags in one pass and builds no tree: pages are untrusted, and a tree of a malicious page takes quadratic
+//! time.
 
-/// Of one tag; there is no use for more.
+/// Maximum number of attributes per tag.
 const MOST_ATTRIBUTES: usize = 64;
-/// Of one page.
+/// Maximum number of links per page.
 const MOST_LINKS: usize = 20_000;
-/// Elements whose content is no markup.
+/// Elements whose content is not markup.
 const RAW: [&str; 8] =
     ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"];
 
-/// What a page says about others and about itself, as it is written.
+/// Links of a page, as written.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Links {
-    /// What the others are relative to.
+    /// Base URL of the other links.
     pub(crate) base: Option<String>,
-    /// Where to go on.
+    /// Links to follow.
     pub(crate) follow: Vec<String>,
-    /// Where it wants to be found.
+    /// Canonical URL.
     pub(crate) canonical: Option<String>,
     pub(crate) asks: Asks,
 }
 
-/// What a page asks of crawlers, in its head or its headers.
+/// Robots directives of a page, from its head or its headers.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Asks {
     pub(crate) no_index: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Asks {
 }
 
 impl Asks {
-    /// Reads a list such as `noindex, nofollow`.
+    /// Parses a list such as `noindex, nofollow`.
     pub(crate) fn add(&mut self, list: &str) {
         for word in list.split([',', ' ']).map(str::trim) {
             let is = |name: &str| word.eq_ignore_ascii_case(name);
@@ -41,13 +41,13 @@ impl Asks {
     }
 }
 
-/// Reads a page, however broken.
+/// Scans a page, even a malformed one.
 pub(crate) fn scan(html: &str) -> Links {
     let mut links = Links::default();
     let mut rest = html;
     while let Some((_, after)) = rest.split_once('<') {
         if let Some(comment) = after.strip_prefix("!--") {
-            // `<!-->` is a whole comment.
+            // `<!-->` is a complete comment.
             let empty = comment.strip_prefix('>');
             rest = empty.unwrap_or_else(|| after_first(comment, "-->"));
         } else if after.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
@@ -70,7 +70,7 @@ fn after_first<'a>(text: &'a str, end: &str) -> &'a str {
     text.split_once(end).map_or("", |(_, after)| after)
 }
 
-/// What follows the element's end tag.
+/// The text after the element's end tag.
 fn after_raw<'a>(text: &'a str, name: &str) -> &'a str {
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("</") {
@@ -89,7 +89,7 @@ struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// Reads from its name on. What follows it is handed back.
+    /// Parses a tag from its name on. Also returns the rest.
     fn read(text: &'a str) -> (Self, &'a str) {
         let (name, mut rest) =
             cut(text, |letter: char| letter.is_ascii_whitespace() || matches!(letter, '/' | '>'));
@@ -101,7 +101,7 @@ impl<'a> Tag<'a> {
                 return (Self { name, attributes }, after);
             }
             if rest.is_empty() {
-                // A tag without an end is no tag.
+                // A tag without an end is not a tag.
                 return (Self { name: "", attributes: Vec::new() }, "");
             }
             let (key, value, after) = attribute(rest);
@@ -116,7 +116,7 @@ impl<'a> Tag<'a> {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// The first attribute of a name counts.
+    /// The first attribute with a name counts.
     fn get(&self, name: &str) -> Option<&'a str> {
         self.attributes.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|it| it.1)
     }
@@ -131,9 +131,9 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// An attribute's name and value, and what follows.
+/// Parses an attribute's name and value. Also returns the rest.
 fn attribute(text: &str) -> (&str, &str, &str) {
-    // A name may begin with an equals sign, so that this always takes a letter.
+    // A name may begin with an equals sign, so this always consumes a character.
     let first = text.chars().next().map_or(0, char::len_utf8);
     let ends = |letter: char| letter.is_ascii_whitespace() || matches!(letter, '/' | '>' | '=');
     let length = text.get(first..).and_then(|it| it.find(ends)).map_or(text.len(), |at| first + at);
@@ -154,13 +154,13 @@ fn cut(text: &str, ends: impl Fn(char) -> bool) -> (&str, &str) {
     text.find(ends).and_then(|at| text.split_at_checked(at)).unwrap_or((text, ""))
 }
 
-/// The references that addresses are written with.
+/// Decodes the character references used in URLs.
 fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         out.push_str(before);
-        // The longest of them has eight letters.
+        // The longest has eight letters.
         let known = after.bytes().take(10).position(|byte| byte == b';').and_then(|end| {
             let (name, tail) = after.split_at_checked(end)?;
             Some((letter(name)?, tail.get(1..)?))

@@ -1,6 +1,6 @@
-//! Which answers are pages that a reader of documentation keeps, told by content type.
+//! Decides by content type which responses are documentation pages.
 
-/// A kind of page: the content types that mean it, and how its files end, the usual ending first.
+/// A page format: its content types and file extensions, the usual one first.
 struct Kind {
     types: &'static [&'static str],
     endings: &'static [&'static str],
@@ -21,24 +21,24 @@ const KINDS: [Kind; 9] = [
     },
 ];
 
-/// Types that say nothing: the name tells more.
+/// Unspecific types, for which the file name decides.
 const VAGUE: [&str; 3] = ["text/plain", "application/octet-stream", "binary/octet-stream"];
 
-/// Endings of what is never a page: links to it are not worth a request.
+/// Extensions of files that are never pages and are not requested.
 const OTHERS: [&str; 34] = [
     "7z", "avi", "bmp", "bz2", "css", "deb", "dll", "dmg", "exe", "gif", "gz", "ico", "iso", "jar",
     "jpeg", "jpg", "js", "mjs", "mov", "mp3", "mp4", "msi", "png", "rpm", "svg", "tar", "tgz",
     "webm", "webp", "whl", "woff", "woff2", "xz", "zip",
 ];
 
-/// Whether a path ends as something that is never a page.
+/// Whether a path has the extension of a file that is never a page.
 pub(crate) fn is_other(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     ending.is_some_and(|ending| OTHERS.contains(&ending.as_str()))
 }
 
-/// How the file of a page ends; nothing for what is not kept.
+/// The file extension for a page; `None` if it is not stored.
 pub(crate) fn ending(media_type: Option<&str>, path: &str) -> Option<&'static str> {
     let by_name = || kind_of_name(path).and_then(|kind| kind.endings.first().copied());
     let Some(media_type) = media_type else { return by_name() };
@@ -51,12 +51,12 @@ pub(crate) fn ending(media_type: Option<&str>, path: &str) -> Option<&'static st
     kind.endings.first().copied()
 }
 
-/// Whether a name ends as files of this kind do.
+/// Whether a name has an extension of this format.
 pub(crate) fn ends_so(name: &str, ending: &str) -> bool {
     kind_of_name(name).is_some_and(|kind| kind.endings.first() == Some(&ending))
 }
 
-/// Whether a name ends as the file of a page does.
+/// Whether a name has the extension of a page.
 pub(crate) fn is_page(name: &str) -> bool {
     kind_of_name(name).is_some()
 }

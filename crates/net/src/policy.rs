@@ -1,4 +1,4 @@
-//! Which hosts may be reached: what the configuration names, and nothing else.
+//! The network policy: only hosts listed in the configuration may be reached.
 
 use crate::{address::Class, refusal::Refusal};
 use std::{
@@ -7,10 +7,10 @@ use std::{
 };
 use url::{Host, Url};
 
-/// Ports that a rule without a port allows.
+/// Ports allowed by a rule without a port.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
-/// Which hosts may be reached. Nothing is allowed unless a rule names it.
+/// The hosts that may be reached. Nothing is allowed without a rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
     /// One that matches is enough.
@@ -19,10 +19,10 @@ pub struct Policy {
     pub setting: PolicySetting,
 }
 
-/// Where the operator names the hosts of a policy.
+/// Where the operator configures the hosts of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicySetting {
-    /// A configuration file, as messages show its path.
+    /// A configuration file, with its path as shown in messages.
     File(String),
     /// An environment variable.
     Variable(String),
@@ -43,7 +43,7 @@ impl fmt::Display for PolicySetting {
     }
 }
 
-/// A host, or all below a name, at one port or at the usual ones.
+/// A host, or all its subdomains, at one port or the default ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostRule {
     host: Pattern,
@@ -54,37 +54,37 @@ pub struct HostRule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Pattern {
     Name(String),
-    /// Below this name, which is not meant itself.
+    /// Subdomains of this name, but not the name itself.
     Under(String),
     Address(IpAddr),
 }
 
-/// Why a rule can't be used.
+/// An invalid rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{rule:?} names no host: {reason}")]
+#[error("invalid host rule {rule:?}: {reason}")]
 pub struct BadRule {
-    /// As it was written.
+    /// The rule as written.
     pub rule: String,
-    /// What is wrong, and what to write.
+    /// What is wrong, and what to write instead.
     pub reason: String,
 }
 
-/// What the policy lets a URL do.
+/// Access that the policy grants to a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Leave {
-    /// Without a final dot and brackets.
+    /// Host without trailing dot or brackets.
     pub(crate) host: String,
     pub(crate) port: u16,
-    /// What the URL itself says, where it is no name.
+    /// The IP address in the URL, if it is not a name.
     pub(crate) address: Option<IpAddr>,
-    /// Whether the name may lead inside.
+    /// Whether the name may resolve to private addresses.
     pub(crate) private: bool,
-    /// Where the rule is set.
+    /// Where the policy is configured.
     pub(crate) setting: PolicySetting,
 }
 
 impl HostRule {
-    /// Reads a rule such as `docs.example.com`, `*.example.com`, `example.com:8080`, `127.0.0.1:9000` or `[::1]:9000`.
+    /// Parses a rule such as `docs.example.com`, `*.example.com`, `example.com:8080`, `127.0.0.1:9000` or `[::1]:9000`.
     pub fn parse(rule: &str) -> Result<Self, BadRule> {
         let bad = |reason: &str| BadRule { rule: rule.to_owned(), reason: reason.to_owned() };
         let text = rule.trim();
@@ -92,14 +92,14 @@ impl HostRule {
             return Err(bad("it is empty; write a host such as docs.example.com"));
         }
         if text.contains(['/', '?', '#', '@']) || text.contains(char::is_whitespace) {
-            return Err(bad("write the host alone, such as docs.example.com or localhost:8080"));
+            return Err(bad("write only the host, such as docs.example.com or localhost:8080"));
         }
         if let Ok(address) = text.parse::<Ipv6Addr>() {
-            // `::1:8080` is an address of another machine, and hardly ever meant as that.
+            // `::1:8080` is a valid address of another machine, but hardly ever intended.
             if let Ok((before, Some(port))) = split(text)
                 && before.parse::<Ipv6Addr>().is_ok()
             {
-                let reason = "it may be an address with a port or one without";
+                let reason = "ambiguous: it may be an address with or without a port";
                 return Err(bad(&format!(
                     "{reason}; write it in brackets: [{before}]:{port} or [{text}]"
                 )));
@@ -108,12 +108,12 @@ impl HostRule {
         }
         let (host, port) = split(text).map_err(bad)?;
         if let Some(inside) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            let address = inside.parse().map_err(|_| bad("the brackets hold no IPv6 address"))?;
+            let address = inside.parse().map_err(|_| bad("the text in brackets is not an IPv6 address"))?;
             return Self::at(IpAddr::V6(address), port).map_err(|reason| bad(&reason));
         }
         let (name, below) = host.strip_prefix("*.").map_or((host, false), |name| (name, true));
         if name.contains('*') {
-            return Err(bad("a star is allowed only at the start, as in *.example.com"));
+            return Err(bad("`*` is allowed only at the start, as in *.example.com"));
         }
         let name = name.strip_suffix('.').unwrap_or(name);
         match Host::parse(name).map_err(|error| bad(&error.to_string()))? {
@@ -133,7 +133,7 @@ impl HostRule {
     fn at(address: IpAddr, port: Option<u16>) -> Result<Self, String> {
         let class = Class::of(address);
         if !class.is_a_place() {
-            return Err(format!("{address} is {class}: no machine has it"));
+            return Err(format!("{address} is {class}: no single machine has it"));
         }
         Ok(Self::new(Pattern::Address(address), port))
     }
@@ -142,7 +142,7 @@ impl HostRule {
         Self { host, port, private: false }
     }
 
-    /// Lets the name lead to this machine or into its network. Link-local addresses stay refused.
+    /// Allows the name to resolve to this machine or its network. Link-local addresses stay refused.
     #[must_use]
     pub fn with_private(mut self) -> Self {
         self.private = true;
@@ -163,27 +163,27 @@ impl HostRule {
     }
 }
 
-/// The host and the port of a rule, as far as it has one.
+/// Splits a rule into host and optional port.
 fn split(text: &str) -> Result<(&str, Option<u16>), &'static str> {
     let Some((host, port)) = text.rsplit_once(':').filter(|(_, after)| !after.ends_with(']'))
     else {
         return Ok((text, None));
     };
     match port.parse() {
-        Ok(0) | Err(_) => Err("after the colon stands a port, from 1 to 65535"),
+        Ok(0) | Err(_) => Err("the port after the colon must be from 1 to 65535"),
         Ok(port) if port.to_string().len() == text.len() - host.len() - 1 => Ok((host, Some(port))),
-        Ok(_) => Err("a port is written in digits alone, without zeros before them"),
+        Ok(_) => Err("write the port in digits only, without leading zeros"),
     }
 }
 
 impl Policy {
-    /// Reads rules as the configuration has them.
+    /// Parses the rules of a configuration.
     pub fn parse<'a>(rules: impl IntoIterator<Item = &'a str>) -> Result<Self, BadRule> {
         let hosts = rules.into_iter().map(HostRule::parse).collect::<Result<_, _>>()?;
         Ok(Self { hosts, ..Self::default() })
     }
 
-    /// Every port that a rule allows, each once.
+    /// Every port allowed by a rule, without duplicates.
     pub fn ports(&self) -> Vec<u16> {
         let of = |rule: &HostRule| rule.port.map_or(USUAL_PORTS.to_vec(), |port| vec![port]);
         let mut ports: Vec<u16> = self.hosts.iter().flat_map(of).collect();
@@ -192,7 +192,7 @@ impl Policy {
         ports
     }
 
-    /// Whether a URL may be fetched, as far as that can be told without looking its host up.
+    /// Checks whether a URL may be fetched, before its host is resolved.
     pub fn check(&self, url: &Url) -> Result<(), Refusal> {
         self.leave(url).map(|_| ())
     }
@@ -266,11 +266,11 @@ mod tests {
             (named, "http://example.net/", Err("name example.net; add it")),
             (named, "ftp://docs.example.com/", Err("only http and https")),
             (named, "file:///etc/passwd", Err("only http and https")),
-            (named, "https://me@docs.example.com/", Err("user or a password")),
-            (named, "https://:secret@docs.example.com/", Err("user or a password")),
-            (&["127.0.0.1"], "http://0x7f.1/", Err("write it plainly, as 127.0.0.1")),
-            (&["127.0.0.1"], "http://2130706433/", Err("write it plainly, as 127.0.0.1")),
-            (named, "http://017700000001/", Err("write it plainly, as 127.0.0.1")),
+            (named, "https://me@docs.example.com/", Err("user or password")),
+            (named, "https://:secret@docs.example.com/", Err("user or password")),
+            (&["127.0.0.1"], "http://0x7f.1/", Err("write it as 127.0.0.1")),
+            (&["127.0.0.1"], "http://2130706433/", Err("write it as 127.0.0.1")),
+            (named, "http://017700000001/", Err("write it as 127.0.0.1")),
             (named, "http://127.0.0.1/", Err("name 127.0.0.1; add it")),
             (&["127.0.0.1"], "http://[::ffff:127.0.0.1]/", Err(not_named)),
             (&["127.0.0.1:9000"], "http://127.0.0.1:9000/", Ok(())),
@@ -298,25 +298,25 @@ mod tests {
         for (rule, want) in [
             ("", "it is empty"),
             ("  ", "it is empty"),
-            ("https://docs.example.com", "write the host alone"),
-            ("docs.example.com/guide", "write the host alone"),
-            ("me@docs.example.com", "write the host alone"),
-            ("a b", "write the host alone"),
-            ("*", "only at the front"),
-            ("*.*.com", "only at the front"),
-            ("docs.*.com", "only at the front"),
+            ("https://docs.example.com", "write only the host"),
+            ("docs.example.com/guide", "write only the host"),
+            ("me@docs.example.com", "write only the host"),
+            ("a b", "write only the host"),
+            ("*", "only at the start"),
+            ("*.*.com", "only at the start"),
+            ("docs.*.com", "only at the start"),
             ("*.com", "all of .com"),
             ("*.127.0.0.1", "write the address as 127.0.0.1"),
             ("0x7f.1", "write the address as 127.0.0.1"),
             ("a.test:0", "from 1 to 65535"),
             ("a.test:", "from 1 to 65535"),
             ("a.test:65536", "from 1 to 65535"),
-            ("a.test:+80", "digits alone"),
-            ("a.test:080", "digits alone"),
-            ("0.0.0.0", "no machine has it"),
-            ("224.0.0.1", "no machine has it"),
-            ("[::]:80", "no machine has it"),
-            ("[1:2]", "no IPv6 address"),
+            ("a.test:+80", "digits only"),
+            ("a.test:080", "digits only"),
+            ("0.0.0.0", "no single machine has it"),
+            ("224.0.0.1", "no single machine has it"),
+            ("[::]:80", "no single machine has it"),
+            ("[1:2]", "not an IPv6 address"),
             ("::1:8080", "in brackets: [::1]:8080 or [::1:8080]"),
             ("fd00::5:1", "in brackets: [fd00::5]:1 or [fd00::5:1]"),
             ("a%00b", "invalid"),

@@ -1,4 +1,4 @@
-//! Why an address was not fetched: it may not be, or it can't be.
+//! Why a URL was not fetched: it is refused, or fetching failed.
 
 use crate::{address::Class, policy::PolicySetting};
 use std::{
@@ -7,139 +7,139 @@ use std::{
     time::Duration,
 };
 
-/// Why an address may not be fetched. Nothing was sent to it.
+/// Why a URL may not be fetched. Nothing was sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Another scheme than http and https.
-    #[error("{url} is not fetched: only http and https are")]
+    /// A scheme other than http and https.
+    #[error("cannot fetch {url}: only http and https are supported")]
     Scheme {
-        /// What was asked for.
+        /// The requested URL.
         url: String,
     },
-    /// An IPv4 address that is not written as four numbers.
+    /// An IPv4 address not written as four numbers.
     #[error(
-        "the host is {address} in another notation, which is not fetched; write it plainly, as {address}"
+        "the host is an unusual notation of {address}; write it as {address}"
     )]
     Notation {
-        /// What is meant.
+        /// The IPv4 address.
         address: Ipv4Addr,
     },
-    /// A user or a password before the host. The address is not repeated, for what it holds.
-    #[error("an address of {host} with a user or a password in it is not fetched; leave them out")]
+    /// A user or password before the host. The message does not repeat the URL.
+    #[error("the URL of {host} contains a user or password; remove them")]
     Credentials {
-        /// Where it points.
+        /// The host.
         host: String,
     },
-    /// No rule names the host and its port.
-    #[error("the policy does not name {host}; add it to policy.network.hosts in {setting}")]
+    /// No rule allows the host and port.
+    #[error("the policy does not allow {host}; add it to policy.network.hosts in {setting}")]
     NotNamed {
-        /// As a rule names it.
+        /// Host, as written in a rule.
         host: String,
-        /// Where rules are set.
+        /// Where the policy is configured.
         setting: PolicySetting,
     },
-    /// The host's name leads to somewhere inside.
-    #[error("{host} is at {address}, a {class} address; {}", way_inside(*class, setting))]
+    /// The host resolves to a non-public address.
+    #[error("{host} resolves to {address}, a {class} address; {}", way_inside(*class, setting))]
     Inside {
-        /// The name.
+        /// The host name.
         host: String,
-        /// What it stands for.
+        /// Its address.
         address: IpAddr,
-        /// What kind that is.
+        /// Class of the address.
         class: Class,
-        /// Where rules are set.
+        /// Where the policy is configured.
         setting: PolicySetting,
     },
-    /// From https to http.
-    #[error("{from} redirects to {to}, which is not encrypted; ask for that one if it is meant")]
+    /// A redirect from https to http.
+    #[error("{from} redirects to {to}, which is not encrypted; request that URL directly if intended")]
     Downgrade {
-        /// The encrypted one.
+        /// The https URL.
         from: String,
-        /// The other.
+        /// The http URL.
         to: String,
     },
-    /// A redirect of a request that carries a body or a key.
+    /// A redirect of a request with a body or a key.
     #[error(
-        "{from} sends this request on to {to}; what it carries is meant for {from} alone and goes no further"
+        "{from} redirects this request to {to}; its body or key is for {from} only and is not forwarded"
     )]
     Forwarded {
-        /// The host that was asked.
+        /// The requested host.
         from: String,
-        /// Where it points: a scheme and a host.
+        /// Target of the redirect: scheme and host.
         to: String,
     },
-    /// A key for a server that is reached in the open.
-    #[error("{host} is not encrypted, so no key is sent to it; give its address with https")]
+    /// A key for a server without encryption.
+    #[error("no key is sent to {host} without encryption; use its https URL")]
     Unencrypted {
-        /// Whom.
+        /// The host.
         host: String,
     },
-    /// A key that no header can hold. It is not repeated.
-    #[error("the key for {host} can't be sent: it holds characters that no key has; set it again")]
+    /// A key that is not valid in a header. The message does not repeat it.
+    #[error("the key for {host} contains invalid characters; set it again")]
     BadSecret {
-        /// Whom it is for.
+        /// The host.
         host: String,
     },
-    /// Round and round.
-    #[error("{url} redirects more than {limit} times; ask for the last one: {last}")]
+    /// Too many redirects.
+    #[error("{url} redirects more than {limit} times; request the last URL: {last}")]
     Redirects {
-        /// The first.
+        /// First URL.
         url: String,
-        /// The last.
+        /// Last URL.
         last: String,
-        /// How many are followed.
+        /// Maximum number of redirects.
         limit: usize,
     },
 }
 
-/// How such an address is reached all the same.
+/// How to allow such an address.
 fn way_inside(class: Class, setting: &PolicySetting) -> String {
     if class.at_home() {
-        format!("if the name may lead there, add it to policy.network.private_hosts in {setting}")
+        format!("to allow that, add the name to policy.network.private_hosts in {setting}")
     } else {
         format!(
-            "such an address is reached only where policy.network.hosts in {setting} names it and the URL does too"
+            "such an address must be listed in policy.network.hosts in {setting} and written in the URL"
         )
     }
 }
 
-/// Why there is no answer to use.
+/// Why a fetch failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// It may not be fetched.
+    /// The URL may not be fetched.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// There is no connection, or it broke.
-    #[error("{host} can't be reached")]
+    /// The connection failed or broke.
+    #[error("cannot reach {host}")]
     Unreachable {
-        /// Whom.
+        /// The host.
         host: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<ureq::Error>,
     },
-    /// The answer takes too long.
-    #[error("{host} has not answered in full within {} s", tenths(*limit))]
+    /// The response took too long.
+    #[error("{host} did not send a complete response within {} s", tenths(*limit))]
     TimedOut {
-        /// Who.
+        /// The host.
         host: String,
-        /// How long it had.
+        /// The time limit.
         limit: Duration,
     },
-    /// The answer is too large, unpacked or not.
-    #[error("{url} has more than {limit} bytes, the most that is fetched")]
+    /// The response is too large, compressed or not.
+    #[error("{url} is larger than the limit of {limit} bytes")]
     TooLarge {
-        /// Which.
+        /// The URL.
         url: String,
-        /// How many it may have.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// The answer makes no sense.
-    #[error("the answer of {url} can't be read")]
+    /// The response is malformed.
+    #[error("cannot read the response of {url}")]
     Garbled {
-        /// Which.
+        /// The URL.
         url: String,
-        /// What is wrong with it.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -151,7 +151,7 @@ fn tenths(time: Duration) -> f64 {
 }
 
 impl FetchError {
-    /// Whether a later try may fare better.
+    /// Whether a later attempt may succeed.
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
     }
@@ -162,11 +162,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_told_in_seconds_that_people_read() {
+    fn a_limit_is_shown_in_readable_seconds() {
         for (millis, want) in [(1_798, "1.8 s"), (10_000, "10 s"), (250, "0.3 s")] {
             let limit = Duration::from_millis(millis) + Duration::from_micros(504);
-            let told = FetchError::TimedOut { host: "a.test".to_owned(), limit }.to_string();
-            assert_eq!(told, format!("a.test has not answered in full within {want}"));
+            let text = FetchError::TimedOut { host: "a.test".to_owned(), limit }.to_string();
+            assert_eq!(text, format!("a.test did not send a complete response within {want}"));
         }
     }
 
@@ -184,8 +184,8 @@ mod tests {
             let host = "docs.test".to_owned();
             let setting = PolicySetting::File("/x/docent.toml".to_owned());
             let class = Class::of(address);
-            let told = Refusal::Inside { host, address, class, setting }.to_string();
-            assert!(told.contains(want), "{told}");
+            let text = Refusal::Inside { host, address, class, setting }.to_string();
+            assert!(text.contains(want), "{text}");
         }
     }
 }

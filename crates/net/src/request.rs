@@ -1,11 +1,11 @@
-//! A request that carries more than an address: a body, or a secret that is meant for one host alone.
+//! Requests with a body, or with a secret for a single host.
 
 use crate::refusal::Refusal;
 use std::fmt;
 use ureq::http::{HeaderName, HeaderValue};
 use url::{Host, Url};
 
-/// A request to one address. Where it carries a body or a secret, it goes to no other.
+/// A request to one URL. With a body or a secret, it follows no redirect.
 #[derive(Clone)]
 pub struct Request {
     pub(crate) url: Url,
@@ -27,36 +27,36 @@ struct Secret {
 }
 
 impl Request {
-    /// Asks for a page.
+    /// Creates a GET request.
     pub const fn get(url: Url) -> Self {
         Self { url, accept: None, body: None, secret: None }
     }
 
-    /// Sends a body of a media type.
+    /// Creates a POST request with a body of this media type.
     pub const fn post(url: Url, media_type: &'static str, bytes: Vec<u8>) -> Self {
         Self { url, accept: None, body: Some(Sent { media_type, bytes }), secret: None }
     }
 
-    /// What the answer should be, such as `application/json`.
+    /// Sets the `Accept` header, such as `application/json`.
     #[must_use]
     pub const fn accept(mut self, media_types: &'static str) -> Self {
         self.accept = Some(media_types);
         self
     }
 
-    /// A header that names whoever asks. It is sent to this address alone, and only where nobody on the way can read it.
+    /// Adds an authentication header. It is sent only to this URL, and only over an encrypted or local connection.
     #[must_use]
     pub fn secret(mut self, header: &'static str, value: impl Into<String>) -> Self {
         self.secret = Some(Secret { header, value: value.into() });
         self
     }
 
-    /// Whether a redirect would hand on what is meant for one host.
+    /// Whether a redirect would forward data meant for one host.
     pub(crate) const fn stays(&self) -> bool {
         self.body.is_some() || self.secret.is_some()
     }
 
-    /// The header of the secret, if it may be sent.
+    /// The secret header, if it may be sent.
     pub(crate) fn sealed(&self) -> Result<Option<(HeaderName, HeaderValue)>, Refusal> {
         let Some(secret) = &self.secret else { return Ok(None) };
         let host = || self.url.host_str().unwrap_or_default().to_owned();
@@ -65,7 +65,7 @@ impl Request {
         }
         let name = HeaderName::from_bytes(secret.header.as_bytes());
         let value = HeaderValue::from_str(&secret.value);
-        // What is wrong with it is not told in more detail: the detail would repeat it.
+        // No further detail, which would repeat the secret.
         let (Ok(name), Ok(mut value)) = (name, value) else {
             return Err(Refusal::BadSecret { host: host() });
         };
@@ -74,7 +74,7 @@ impl Request {
     }
 }
 
-/// A secret that never leaves this machine needs no encryption.
+/// Whether the host is this machine, so that a secret needs no encryption.
 fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -113,10 +113,10 @@ mod tests {
         check("https://a.test/", "hunter2", Ok(()));
         check("http://127.0.0.1:9/", "hunter2", Ok(()));
         check("http://[::1]:9/", "hunter2", Ok(()));
-        check("http://a.test/", "hunter2", Err("is not encrypted"));
-        check("http://localhost/", "hunter2", Err("is not encrypted"));
-        check("http://10.0.0.1/", "hunter2", Err("is not encrypted"));
-        check("https://a.test/", "hunter2\r\nx: y", Err("can't be sent"));
-        check("https://a.test/", "hunter\u{7f}", Err("can't be sent"));
+        check("http://a.test/", "hunter2", Err("without encryption"));
+        check("http://localhost/", "hunter2", Err("without encryption"));
+        check("http://10.0.0.1/", "hunter2", Err("without encryption"));
+        check("https://a.test/", "hunter2\r\nx: y", Err("invalid characters"));
+        check("https://a.test/", "hunter\u{7f}", Err("invalid characters"));
     }
 }

@@ -1,6 +1,6 @@
-//! From a URL to the addresses that may be connected to.
+//! Resolves a URL to the addresses that may be connected to.
 //!
-//! The client hands these, and no name, to the connection: what was checked is what is reached.
+//! The client connects to these addresses, not to a name, so that it reaches exactly what was checked.
 
 use crate::{
     address::Class,
@@ -24,16 +24,16 @@ use ureq::{
 };
 use url::Url;
 
-/// The most addresses of one host that are tried; what the connection has room for.
+/// Maximum number of addresses tried per host; the capacity of the connection.
 const MOST_ADDRESSES: usize = 16;
 
-/// Where a name's addresses come from.
+/// A name resolver.
 pub trait Lookup: fmt::Debug + Send + Sync {
-    /// All addresses of a host.
+    /// Returns all addresses of a host.
     fn addresses(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
 }
 
-/// Asks the system.
+/// The system resolver.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemLookup;
 
@@ -43,7 +43,7 @@ impl Lookup for SystemLookup {
     }
 }
 
-/// Looks a host up once, and lets its addresses pass only if all of them may be reached.
+/// Resolves a host once, and returns its addresses only if all of them are allowed.
 #[derive(Debug)]
 pub(crate) struct Guard {
     pub(crate) policy: Policy,
@@ -51,7 +51,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// The system's lookup knows no deadline, so that it has a thread of its own.
+    /// The system resolver has no deadline, so it runs on its own thread.
     fn look_up(&self, leave: &Leave, timeout: NextTimeout) -> Result<Vec<SocketAddr>, Error> {
         if let Some(address) = leave.address {
             return Ok(vec![SocketAddr::new(address, leave.port)]);
@@ -59,7 +59,7 @@ impl Guard {
         let (answer, answered) = mpsc::sync_channel(1);
         let (lookup, host, port) = (Arc::clone(&self.lookup), leave.host.clone(), leave.port);
         thread::Builder::new().name("lookup".to_owned()).spawn(move || {
-            // Nobody listens any more once the deadline has passed.
+            // The receiver is dropped once the deadline has passed.
             answer.send(lookup.addresses(&host, port)).ok();
         })?;
         match answered.recv_timeout(*timeout.after) {
@@ -70,10 +70,10 @@ impl Guard {
     }
 }
 
-/// One address that leads inside refuses the whole name: a good one beside it is how such names are disguised.
+/// A single non-public address refuses the whole name: attackers add a public one to disguise it.
 fn vet(leave: &Leave, found: &[SocketAddr]) -> Result<(), Refusal> {
     if leave.address.is_some() {
-        // The policy names this very address.
+        // The policy lists this address.
         return Ok(());
     }
     for address in found {
@@ -93,7 +93,7 @@ impl Resolver for Guard {
         _: &Config,
         timeout: NextTimeout,
     ) -> Result<ResolvedSocketAddrs, Error> {
-        // Read again from what is sent, so that two readings of one URL can't differ.
+        // Parsed again from the sent URL, so that two parsers can't disagree.
         let url = Url::parse(&uri.to_string()).map_err(|error| Error::BadUri(error.to_string()))?;
         let refuse = |refusal: Refusal| Error::Other(Box::new(refusal));
         let leave = self.policy.leave(&url).map_err(refuse)?;
@@ -101,7 +101,7 @@ impl Resolver for Guard {
         vet(&leave, &found).map_err(refuse)?;
         let mut addresses = self.empty();
         for address in found.into_iter().take(MOST_ADDRESSES) {
-            // A lookup has no say in the port.
+            // The lookup does not change the port.
             addresses.push(SocketAddr::new(address.ip(), leave.port));
         }
         if addresses.is_empty() { Err(Error::HostNotFound) } else { Ok(addresses) }

@@ -1,4 +1,4 @@
-//! What a site asks of crawlers: robots.txt, RFC 9309.
+//! Parses robots.txt, RFC 9309.
 
 use crate::{
     client::{Body, Client, Validators},
@@ -11,37 +11,37 @@ use std::{
 };
 use url::Url;
 
-/// The name that groups of rules are looked up under.
+/// User agent name matched against rule groups.
 const TOKEN: &str = "docent";
-/// What is read of a file: the least that the RFC asks for.
+/// Maximum size read of a file: the minimum that the RFC requires.
 const MOST_BYTES: u64 = 500 << 10;
-/// A site may ask for longer pauses, but does not get them.
+/// Maximum crawl delay that is honored.
 const LONGEST_DELAY: Duration = Duration::from_secs(30);
-/// How long an answer holds: what the RFC recommends.
+/// How long rules are cached, as the RFC recommends.
 const HOLDS: Duration = Duration::from_hours(24);
-/// Sites whose rules are held at a time.
+/// Maximum number of cached sites.
 const MOST_SITES: usize = 1_000;
-/// Sitemaps that one file may name.
+/// Maximum number of sitemaps per file.
 const MOST_SITEMAPS: usize = 100;
 
-/// What a site asks of docent.
+/// Rules of a site for docent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Robots {
     rules: Vec<Rule>,
-    /// The pause between two requests that it asks for, 30 seconds at most.
+    /// Requested pause between two requests, at most 30 seconds.
     pub delay: Option<Duration>,
-    /// Sitemaps that it names, as they are written.
+    /// Sitemap URLs, as written.
     pub sitemaps: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Rule {
     allow: bool,
-    /// In one spelling; the longest that matches wins.
+    /// Normalized path pattern; the longest match wins.
     pattern: String,
 }
 
-/// A group of rules as it is read.
+/// A group of rules being parsed.
 #[derive(Debug, Default)]
 struct Group {
     agents: Vec<String>,
@@ -50,7 +50,7 @@ struct Group {
 }
 
 impl Robots {
-    /// Reads a file, however broken. Of a long one, the first 500 KB.
+    /// Parses a file, even a malformed one; of a long file, the first 500 KB.
     pub fn parse(bytes: &[u8]) -> Self {
         let most = usize::try_from(MOST_BYTES).unwrap_or(usize::MAX);
         let text = String::from_utf8_lossy(bytes.get(..most).unwrap_or(bytes));
@@ -62,7 +62,7 @@ impl Robots {
             let Some((key, value)) = line.split_once(':') else { continue };
             let (key, value) = (key.trim().to_ascii_lowercase(), value.trim());
             if key == "user-agent" {
-                // Lines in a row name one group.
+                // Consecutive user-agent lines belong to one group.
                 if !open {
                     groups.push(Group::default());
                 }
@@ -73,7 +73,7 @@ impl Robots {
                 continue;
             }
             if key == "sitemap" {
-                // Belongs to no group, and ends none.
+                // Neither belongs to a group nor ends one.
                 if sitemaps.len() < MOST_SITEMAPS {
                     sitemaps.push(value.to_owned());
                 }
@@ -98,13 +98,13 @@ impl Robots {
             target.push_str(&spelling::normal(query));
         }
         let matching = self.rules.iter().filter(|rule| matches(&rule.pattern, &target));
-        // Of two that are equally long, the one that allows.
+        // Of two equally long matches, the one that allows wins.
         matching.max_by_key(|rule| (rule.pattern.len(), rule.allow)).is_none_or(|rule| rule.allow)
     }
 }
 
 impl Group {
-    /// Whether the line is one of those that end the list of agents.
+    /// Whether the line ends the list of agents.
     fn read(&mut self, key: &str, value: &str) -> bool {
         match key {
             "allow" | "disallow" => {
@@ -126,7 +126,7 @@ impl Group {
     }
 }
 
-/// The part of an agent's name that counts.
+/// The significant part of an agent's name.
 fn token(value: &str) -> String {
     if value.starts_with('*') {
         return "*".to_owned();
@@ -135,7 +135,7 @@ fn token(value: &str) -> String {
     value.split(ends).next().unwrap_or_default().to_ascii_lowercase()
 }
 
-/// All groups for docent together, or else all for everybody.
+/// Merges all groups for docent, or else all groups for `*`.
 fn for_docent(groups: Vec<Group>) -> (Vec<Rule>, Option<Duration>) {
     let named = |name: &str| groups.iter().any(|group| group.agents.iter().any(|it| it == name));
     let name = if named(TOKEN) { TOKEN } else { "*" };
@@ -147,7 +147,7 @@ fn for_docent(groups: Vec<Group>) -> (Vec<Rule>, Option<Duration>) {
     (rules, delay)
 }
 
-/// Matches from the front; `*` stands for anything and a final `$` for the end. Takes the first fit of every part, so that
+/// Matches from the start; `*` matches anything and a final `$` the end. Takes the first match of every part, so that
 /// many stars cost no more than one.
 fn matches(pattern: &str, target: &str) -> bool {
     let (pattern, to_the_end) = pattern.strip_suffix('$').map_or((pattern, false), |it| (it, true));
@@ -170,37 +170,37 @@ fn matches(pattern: &str, target: &str) -> bool {
     }
 }
 
-/// Why a site's rules are not known. It is not crawled this time.
+/// Why a site's rules are unavailable. The site is not crawled this time.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
-    /// It answered that it can't answer.
-    #[error("{url} answers {status}, so that nothing there is fetched now; try again later")]
+    /// The server returned an error.
+    #[error("{url} returned status {status}; the site is not crawled without robots.txt; try again later")]
     Status {
         /// The robots.txt.
         url: String,
-        /// Such as 503.
+        /// Status code, such as 503.
         status: u16,
     },
-    /// There is no answer.
-    #[error("{url} could not be fetched, so that nothing there is fetched now")]
+    /// No response.
+    #[error("cannot fetch {url}; the site is not crawled without robots.txt")]
     Fetch {
         /// The robots.txt.
         url: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: FetchError,
     },
 }
 
-/// The rules of sites, each asked for once a day.
+/// Cache of the rules of sites, each fetched once per day.
 #[derive(Debug, Default)]
 pub struct RobotsCache {
     sites: HashMap<String, (Robots, Instant)>,
 }
 
 impl RobotsCache {
-    /// The rules for a URL. A site without such a file allows all; one that can't answer allows nothing this time, and is
-    /// asked again the next.
+    /// The rules for a URL. A site without the file allows everything; one that can't answer allows nothing, and is
+    /// asked again the next time.
     pub fn rules(&mut self, client: &Client, url: &Url) -> Result<&Robots, Unanswered> {
         let site = url.origin().ascii_serialization();
         let fresh = self.sites.get(&site).is_some_and(|(_, at)| at.elapsed() < HOLDS);
@@ -224,7 +224,7 @@ fn ask(client: &Client, url: &Url) -> Result<Robots, Unanswered> {
     match answer {
         Ok(answer) => match answer.status {
             200..=299 => Ok(Robots::parse(&answer.body)),
-            // Too many requests is no answer about the file.
+            // 429 says nothing about the file.
             429 => Err(Unanswered::Status { url: place.to_string(), status: 429 }),
             400..=499 => Ok(Robots::default()),
             status => Err(Unanswered::Status { url: place.to_string(), status }),

@@ -1,7 +1,7 @@
-//! Where a crawl keeps pages, and what it needs to go on after it was killed.
+//! Stores the pages of a crawl, and its progress so that it can resume after a kill.
 //!
-//! A crawl writes down each thing that it finds and does before it goes on to the next. Once it has ended, the pages alone
-//! are written anew, and the rest is forgotten.
+//! A crawl records each step before the next. When it ends, only the list of pages is rewritten, and the records are
+//! deleted.
 
 mod folder;
 
@@ -11,123 +11,123 @@ use crate::client::Validators;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, io};
 
-/// A page that is kept.
+/// A stored page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
-    /// Where it is on the network.
+    /// Its URL.
     pub url: String,
-    /// Where it is on the shelf: parts with `/` between them, none of them `..`.
+    /// Its file in the store: a relative path with `/` and without `..`.
     pub file: String,
-    /// As the server said, without parameters.
+    /// Media type from the server, without parameters.
     pub media_type: Option<String>,
-    /// What asks the server for a newer one.
+    /// Validators for a conditional request.
     #[serde(default)]
     pub validators: Validators,
-    /// Of its bytes, in hexadecimal.
+    /// Digest of its bytes, in hexadecimal.
     pub digest: String,
     /// When it was fetched, in seconds since 1970.
     pub fetched: u64,
-    /// Crawls in a row that have not found it.
+    /// Number of crawls in a row that did not find it.
     #[serde(default)]
     pub missing: u8,
 }
 
-/// What came of a URL.
+/// Outcome of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It is new, or has changed.
+    /// New or changed.
     Fetched,
-    /// It is as it was.
+    /// Unchanged.
     Unchanged,
-    /// It is not there any more.
+    /// No longer exists.
     Gone,
-    /// The site or the policy does not let docent have it.
+    /// Refused by the site or the policy.
     Refused,
-    /// It is no page of its own: a redirect, a copy, a picture, or a page that asks not to be kept.
+    /// Not a page of its own: a redirect, a copy, an image, or a page with `noindex`.
     Skipped,
 }
 
-/// What a crawl writes down.
+/// A recorded event of a crawl.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// There is a URL to ask for.
+    /// A URL was queued.
     Found {
-        /// Which.
+        /// The URL.
         url: String,
-        /// Redirects that led to it.
+        /// Number of redirects that led to it.
         #[serde(default)]
         hops: u8,
     },
-    /// All URLs that a crawl begins with are found.
+    /// All start URLs of a crawl are queued.
     Begun {
-        /// Tells a site, and what is wanted of it, from others.
+        /// Fingerprint of the site and its settings.
         site: String,
-        /// When, in seconds since 1970.
+        /// Time in seconds since 1970.
         at: u64,
     },
-    /// A URL was asked for.
+    /// A URL is done.
     Done {
-        /// Which.
+        /// The URL.
         url: String,
-        /// What came of it.
+        /// Its outcome.
         outcome: Outcome,
-        /// What is kept of it from now on.
+        /// Its stored page, if any.
         page: Option<Page>,
     },
 }
 
-/// What a shelf holds.
+/// Contents of a page store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Saved {
-    /// As they were when the last crawl ended.
+    /// Pages at the end of the last crawl.
     pub pages: Vec<Page>,
-    /// What a crawl that has not ended wrote down, in order.
+    /// Events of an unfinished crawl, in order.
     pub events: Vec<Event>,
 }
 
-/// Why a shelf can't be used.
+/// Why a page store can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ShelfError {
     /// A file can't be read or written.
-    #[error("{file} can't be used")]
+    #[error("cannot read or write {file}")]
     Io {
-        /// Relative to the shelf.
+        /// Path relative to the store.
         file: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A file is not what was written there.
-    #[error("{file} is damaged; remove it to crawl the site from the start")]
+    /// A file is corrupt.
+    #[error("{file} is corrupt; remove it to crawl the site from the start")]
     Damaged {
-        /// Relative to the shelf.
+        /// Path relative to the store.
         file: String,
-        /// What is wrong.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
 }
 
-/// Where a crawl keeps pages. What a call has done survives a kill right after it.
+/// Storage of a crawl. The effect of a completed call survives a kill.
 pub trait Shelf {
-    /// All that it holds, apart from the pages' bytes.
+    /// Loads everything except the pages' bytes.
     fn saved(&mut self) -> Result<Saved, ShelfError>;
-    /// The bytes of a page, if they are there.
+    /// Reads the bytes of a page, if they exist.
     fn get(&mut self, file: &str) -> Result<Option<Vec<u8>>, ShelfError>;
-    /// Keeps the bytes of a page, in place of others. A kill leaves the old ones or the new ones.
+    /// Stores the bytes of a page, replacing previous ones. A kill leaves the old or the new ones.
     fn put(&mut self, file: &str, bytes: &[u8]) -> Result<(), ShelfError>;
-    /// Forgets the bytes of a page; there may be none.
+    /// Deletes the bytes of a page, if any.
     fn remove(&mut self, file: &str) -> Result<(), ShelfError>;
-    /// Adds to what the crawl wrote down.
+    /// Appends an event.
     fn note(&mut self, event: &Event) -> Result<(), ShelfError>;
-    /// Replaces the list of pages, and forgets what was written down.
+    /// Replaces the list of pages and deletes the events.
     fn finish(&mut self, pages: &[Page]) -> Result<(), ShelfError>;
 }
 
 impl Saved {
-    /// The pages by URL, as the events left them.
+    /// The pages by URL, after applying the events.
     pub fn after(&self) -> BTreeMap<String, Page> {
         let mut pages: BTreeMap<String, Page> =
             self.pages.iter().map(|page| (page.url.clone(), page.clone())).collect();

@@ -1,36 +1,36 @@
-//! What is crawled: where a site begins, and where it ends.
+//! The scope of a crawl: start page, paths and globs.
 
 use crate::{file_name::digest, spelling};
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::time::Duration;
 use url::Url;
 
-/// Longer URLs are traps, not pages.
+/// Maximum length of a URL; longer ones are crawler traps.
 const LONGEST_URL: usize = 2_000;
 
 /// A documentation site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Site {
-    /// The first page.
+    /// The start page.
     pub start: Url,
-    /// Pages are below this path, on the scheme, the host and the port of the first.
+    /// Path prefix of its pages, with the scheme, host and port of the start page.
     pub scope: String,
-    /// Its sitemap; otherwise those that its robots.txt names are read.
+    /// Its sitemap; default: those listed in its robots.txt.
     pub sitemap: Option<Url>,
-    /// Globs of paths, such as `docs/en/**`, that pages must match one of, unless there are none.
+    /// Globs of included paths, such as `docs/en/**`; empty includes all.
     pub include: Vec<String>,
-    /// Globs of paths that no page matches.
+    /// Globs of excluded paths.
     pub exclude: Vec<String>,
-    /// Pages that are asked for in one crawl.
+    /// Maximum number of pages per crawl.
     pub most_pages: usize,
-    /// The least time between two requests; the site's own wish counts where it is longer.
+    /// Minimum time between two requests; a longer crawl delay of the site takes precedence.
     pub delay: Duration,
-    /// Whether `?a` and `?b` are two pages.
+    /// Whether `?a` and `?b` are different pages.
     pub keep_query: bool,
 }
 
 impl Site {
-    /// All pages in the folder of the first one: from `/docs/intro` and from `/docs/`, those below `/docs/`.
+    /// Creates a site of all pages in the folder of the start page: `/docs/` for `/docs/intro` and `/docs/`.
     pub fn new(start: Url) -> Self {
         let scope = start.path().rsplit_once('/').map_or("/", |(folder, _)| folder);
         Self {
@@ -45,7 +45,7 @@ impl Site {
         }
     }
 
-    /// The same for two sites with the same pages: what an unfinished crawl is told by.
+    /// Identifies the site and its scope, to recognize an unfinished crawl.
     pub(crate) fn fingerprint(&self) -> String {
         let sitemap = self.sitemap.as_ref().map(Url::as_str);
         let parts = (
@@ -60,22 +60,22 @@ impl Site {
     }
 }
 
-/// Why a glob can't be used.
+/// An invalid glob.
 #[derive(Debug, thiserror::Error)]
-#[error("{glob:?} is no glob; write one such as docs/en/**")]
+#[error("invalid glob {glob:?}; write one such as docs/en/**")]
 pub struct BadGlob {
-    /// As it was written.
+    /// The glob as written.
     pub glob: String,
-    /// What is wrong with it.
+    /// The cause.
     #[source]
     pub source: globset::Error,
 }
 
-/// Which URLs are pages of a site, and what they are called.
+/// Decides which URLs are pages of a site, and normalizes them.
 #[derive(Debug)]
 pub(crate) struct Scope {
     start: Url,
-    /// Begins with a slash, and ends with none.
+    /// Path prefix with a leading slash and no trailing one.
     prefix: String,
     include: Option<GlobSet>,
     exclude: GlobSet,
@@ -96,7 +96,7 @@ impl Scope {
         })
     }
 
-    /// The URL in the one spelling that pages are known by, where it is a page of the site.
+    /// Returns the normalized URL if it is a page of the site.
     pub(crate) fn admit(&self, mut url: Url) -> Option<Url> {
         if url.as_str().len() > LONGEST_URL
             || !url.username().is_empty()

@@ -1,4 +1,4 @@
-//! The pages that a site lists itself: sitemaps in XML or as lines of text, packed or not.
+//! Reads sitemaps, in XML or as lines of text, compressed or not.
 
 use crate::{
     client::{Body, Client, Validators},
@@ -10,27 +10,27 @@ use docent_xml::{BadXml, Node};
 use std::collections::HashSet;
 use url::Url;
 
-/// What one sitemap may hold, unpacked, and what all of one site may.
+/// Maximum uncompressed size of a sitemap, and of all sitemaps of a site.
 const MOST_BYTES: u64 = 50 << 20;
-/// URLs of one site.
+/// Maximum number of URLs per site.
 const MOST_URLS: usize = 50_000;
-/// Elements and texts of one sitemap.
+/// Maximum number of XML nodes per sitemap.
 const MOST_NODES: u32 = 2_000_000;
-/// A sitemap, an index of it, and an index of that.
+/// Maximum nesting of sitemap indexes.
 const DEEPEST: usize = 2;
-/// Sitemaps that are fetched for one site.
+/// Maximum number of sitemaps fetched per site.
 const MOST_FILES: usize = 200;
 
 /// A page in a sitemap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Where it is.
+    /// Its URL.
     pub url: Url,
-    /// When it last changed, as it is written.
+    /// Last modification, as written.
     pub modified: Option<String>,
 }
 
-/// What a sitemap says.
+/// A parsed sitemap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sitemap {
     /// Pages.
@@ -42,33 +42,33 @@ pub enum Sitemap {
 /// Why a sitemap can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BadSitemap {
-    /// There is no answer.
+    /// The fetch failed.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// It answered with something else.
-    #[error("{url} answers {status}")]
+    /// The server returned another status.
+    #[error("{url} returned status {status}")]
     Status {
-        /// Which.
+        /// The URL.
         url: String,
-        /// Such as 404.
+        /// Status code, such as 404.
         status: u16,
     },
-    /// It unpacks to more than anybody lists.
-    #[error("the sitemap unpacks to more than {MOST_BYTES} bytes")]
+    /// The uncompressed size exceeds the limit.
+    #[error("the sitemap is larger than {MOST_BYTES} bytes uncompressed")]
     TooLarge,
-    /// It can't be unpacked.
-    #[error("the sitemap can't be unpacked")]
+    /// It can't be decompressed.
+    #[error("cannot decompress the sitemap")]
     Packed(#[source] std::io::Error),
-    /// It is no XML, or XML that defines entities.
-    #[error("the sitemap can't be read as XML")]
+    /// It is not XML, or defines entities.
+    #[error("cannot parse the sitemap as XML")]
     Xml(#[source] BadXml),
-    /// It is XML about something else.
+    /// It is not a sitemap.
     #[error("<{0}> is neither <urlset> nor <sitemapindex>")]
     Other(String),
 }
 
 impl Sitemap {
-    /// Reads a sitemap. URLs that make no sense are left out.
+    /// Parses a sitemap. Skips invalid URLs.
     pub fn parse(bytes: &[u8]) -> Result<Self, BadSitemap> {
         if !unpack::is_packed(bytes) {
             return Self::read(bytes);
@@ -101,7 +101,7 @@ impl Sitemap {
         }
     }
 
-    /// Fetches a sitemap and those that it names, two levels down. What can't be used is told to `problem`.
+    /// Fetches a sitemap and those it lists, two levels deep. Passes unusable ones to `problem`.
     pub fn gather(
         client: &Client,
         roots: &[Url],
@@ -190,12 +190,12 @@ mod tests {
         let deep = "<a>".repeat(200_000);
         let closed = format!("<urlset>{deep}{}</urlset>", "</a>".repeat(200_000));
         for (name, bytes, want) in [
-            ("entities", bomb.as_bytes().to_vec(), "can't be read as XML"),
-            ("torn", b"<urlset><url>".to_vec(), "can't be read as XML"),
-            ("deep and torn", deep.into_bytes(), "can't be read as XML"),
+            ("entities", bomb.as_bytes().to_vec(), "cannot parse the sitemap as XML"),
+            ("torn", b"<urlset><url>".to_vec(), "cannot parse the sitemap as XML"),
+            ("deep and torn", deep.into_bytes(), "cannot parse the sitemap as XML"),
             ("a page", b"<html></html>".to_vec(), "<html> is neither"),
-            ("torn gzip", vec![0x1f, 0x8b, 8, 0], "can't be unpacked"),
-            ("a gzip bomb", unpack::pack(&vec![b' '; 1 << 20]).repeat(51), "unpacks to more"),
+            ("torn gzip", vec![0x1f, 0x8b, 8, 0], "cannot decompress"),
+            ("a gzip bomb", unpack::pack(&vec![b' '; 1 << 20]).repeat(51), "bytes uncompressed"),
         ] {
             let told = Sitemap::parse(&bytes).unwrap_err().to_string();
             assert!(told.contains(want), "{name}: {told}");

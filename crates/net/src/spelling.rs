@@ -1,12 +1,12 @@
-//! One spelling for the many that a path can have: which bytes are percent-encoded, and how.
+//! Normalizes the percent-encoding of paths.
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-/// What stands for itself nowhere in a path.
+/// Bytes that must be percent-encoded in a path.
 const ENCODED: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`').add(b'{').add(b'}').add(b'\\');
 
-/// Decodes what need not be encoded, and encodes the rest in capitals.
+/// Decodes bytes that need no encoding, and encodes the rest in upper case.
 pub(crate) fn normal(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     let mut rest = path;
@@ -37,7 +37,7 @@ fn encode(text: &str, out: &mut String) {
     out.extend(utf8_percent_encode(text, ENCODED));
 }
 
-/// What a segment of a path says.
+/// Decodes a path segment.
 pub(crate) fn plain(segment: &str) -> String {
     percent_decode_str(segment).decode_utf8_lossy().into_owned()
 }

@@ -1,4 +1,4 @@
-//! Bytes of a bounded size, from bytes that may unpack to any size.
+//! Reads a bounded number of bytes from possibly compressed input.
 
 use flate2::read::MultiGzDecoder;
 use std::{
@@ -6,21 +6,21 @@ use std::{
     time::Instant,
 };
 
-/// Read at a time; the clock is looked at in between.
+/// Bytes per read; the deadline is checked in between.
 const STEP: usize = 16 << 10;
 
-/// What came of reading.
+/// Result of reading.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// All of it.
+    /// Everything.
     Whole(Vec<u8>),
     /// The first bytes; there are more.
     Cut(Vec<u8>),
-    /// The time is over.
+    /// The deadline passed.
     Late,
 }
 
-/// Reads up to `most` bytes, before and after they are unpacked.
+/// Reads up to `most` bytes, before and after decompression.
 pub(crate) fn take(
     reader: impl Read,
     packed: bool,
@@ -33,7 +33,7 @@ pub(crate) fn take(
     }
     let mut unpacked = MultiGzDecoder::new(&mut raw);
     match bounded(&mut unpacked, most, deadline) {
-        // Cut off at the bound, it is not damaged.
+        // Truncated at the limit, not corrupt.
         Err(_) if raw.limit() == 0 => Ok(Taken::Cut(Vec::new())),
         taken => taken,
     }
@@ -61,7 +61,7 @@ fn bounded(reader: &mut impl Read, most: u64, deadline: Option<Instant>) -> io::
     }
 }
 
-/// Whether the bytes begin as gzip does.
+/// Whether the bytes start with the gzip magic number.
 pub(crate) fn is_packed(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }

@@ -1,32 +1,30 @@
-//! Addresses as somebody wrote them, read once and for all: every text from outside that is fetched becomes a
-//! [`Url`] here.
+//! Parses URLs as written by people or pages: every external text that is fetched becomes a [`Url`] here.
 //!
-//! A [`Url`] holds an IPv4 address in one notation, whatever was written: `2130706433`, `0x7f.1`, `0177.0.0.1`, `127.1`,
-//! `%31%32%37.0.0.1` and digits of other scripts are all `127.0.0.1` in it. Nobody writes a page's address like that but to
-//! hide where it leads from whoever reads it, so that the text is looked at beside what was read.
+//! A [`Url`] normalizes IPv4 addresses: `2130706433`, `0x7f.1`, `0177.0.0.1`, `127.1`, `%31%32%37.0.0.1` and digits of
+//! other scripts all become `127.0.0.1`. Such notations only hide the target, so the original text is checked too.
 
 use crate::refusal::Refusal;
 use url::{Host, ParseError, Url};
 
-/// Why a text is no address that is fetched.
+/// Why a text is not a URL that can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadAddress {
-    /// It is no address at all.
+    /// Not a URL.
     #[error(transparent)]
     Unreadable(#[from] ParseError),
-    /// It is one, and may not be written like that.
+    /// A URL in a refused notation.
     #[error(transparent)]
     Refused(#[from] Refusal),
 }
 
-/// Reads a whole address.
+/// Parses an absolute URL.
 pub fn parse_url(text: &str) -> Result<Url, BadAddress> {
     let url = Url::parse(text)?;
     check(&url, text, None)?;
     Ok(url)
 }
 
-/// Reads an address that may be relative to another, which was read here as well.
+/// Parses a URL that may be relative to `base`, which was parsed here too.
 pub fn join_url(base: &Url, text: &str) -> Result<Url, BadAddress> {
     let url = base.join(text)?;
     check(&url, text, Some(base))?;
@@ -35,7 +33,7 @@ pub fn join_url(base: &Url, text: &str) -> Result<Url, BadAddress> {
 
 fn check(url: &Url, text: &str, base: Option<&Url>) -> Result<(), Refusal> {
     let Some(Host::Ipv4(address)) = url.host() else { return Ok(()) };
-    // What the standard of addresses leaves out before it reads one.
+    // Characters that the URL standard removes before parsing.
     let inside = text.trim_matches(|letter: char| letter <= ' ');
     let text: String =
         inside.chars().filter(|letter| !matches!(letter, '\t' | '\n' | '\r')).collect();
@@ -46,14 +44,14 @@ fn check(url: &Url, text: &str, base: Option<&Url>) -> Result<(), Refusal> {
     if is_plain { Ok(()) } else { Err(Refusal::Notation { address }) }
 }
 
-/// The host in a text, as it stands there; none where the text leaves that to its base.
+/// The host as written in a text; `None` if it comes from the base.
 fn written_host<'a>(text: &'a str, base: Option<&Url>) -> Option<&'a str> {
     let is_slash = |letter: char| matches!(letter, '/' | '\\');
     let (scheme, rest) = match text.split_once(':') {
         Some((scheme, rest)) if is_scheme(scheme) => (Some(scheme), rest),
         _ => (None, text),
     };
-    // Another scheme than the base's makes an address whole, however many slashes follow it.
+    // A scheme other than the base's makes a URL absolute, with any number of slashes.
     let is_whole = scheme
         .is_some_and(|scheme| base.is_none_or(|base| !scheme.eq_ignore_ascii_case(base.scheme())));
     let slashes = rest.chars().take_while(|letter| is_slash(*letter)).count();

@@ -1,11 +1,11 @@
-//! How an operator lets hosts be reached: what to add, and where.
+//! Explains how an operator can allow hosts.
 
 use docent_net::PolicySetting;
 use std::path::Path;
 use url::Url;
 
-/// What to add, and where, so that these hosts may be reached: the very lines, where the network is off. Where hosts are
-/// named already, the file has the table, and TOML takes no second one.
+/// What to add, and where, to allow these hosts: complete lines if the network is off. If hosts are already listed, the
+/// file has the table, and TOML allows no second one.
 pub fn what_to_add(hosts: &[String], is_off: bool, setting: &PolicySetting) -> String {
     let quoted: Vec<String> = hosts.iter().map(|host| format!("{host:?}")).collect();
     let quoted = quoted.join(", ");
@@ -32,7 +32,7 @@ fn is_json(file: &str) -> bool {
     Path::new(file).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
-/// A host as a rule of the policy names it.
+/// A host as written in a policy rule.
 pub(crate) fn rule_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {

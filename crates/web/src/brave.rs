@@ -1,4 +1,4 @@
-//! Brave's interface for searches.
+//! The Brave Search API.
 
 use crate::{
     json,
@@ -12,10 +12,10 @@ use docent_net::{Client, Request};
 use serde::Deserialize;
 use url::Url;
 
-/// What it takes; a longer query is answered as a bad key is.
+/// Query limits; Brave answers a longer query like an invalid key.
 const MOST_CHARACTERS: usize = 400;
 const MOST_WORDS: usize = 50;
-/// The countries that it knows; any other is answered as a bad key is.
+/// Supported countries; Brave answers any other like an invalid key.
 const COUNTRIES: [&str; 36] = [
     "AR", "AT", "AU", "BE", "BR", "CA", "CH", "CL", "CN", "DE", "DK", "ES", "FI", "FR", "GB", "HK",
     "ID", "IN", "IT", "JP", "KR", "MX", "MY", "NL", "NO", "NZ", "PH", "PL", "PT", "RU", "SA", "SE",
@@ -24,10 +24,10 @@ const COUNTRIES: [&str; 36] = [
 
 #[derive(Deserialize)]
 struct Page {
-    /// `search` in every answer to a search.
+    /// `search` in every search response.
     #[serde(default, rename = "type")]
     kind: Option<String>,
-    /// Missing where nothing was found.
+    /// Missing if nothing was found.
     #[serde(default)]
     web: Option<Web>,
 }
@@ -79,7 +79,7 @@ pub(crate) fn ask(
         if COUNTRIES.contains(&country.as_str()) {
             url.query_pairs_mut().append_pair("country", &country);
         } else {
-            notes.push(format!("brave knows no country {country}, so {region} was left out"));
+            notes.push(format!("brave does not support the country {country}; searched without {region}"));
         }
     }
     if let Some(time) = query.time {
@@ -93,7 +93,7 @@ pub(crate) fn ask(
         Some(web) => web.results,
         None if page.kind.as_deref() == Some("search") => Vec::new(),
         None => {
-            let expected = "results (web.results), and is no answer to a search";
+            let expected = "search results (web.results)";
             return Err(Trouble::UnknownLayout { host: host_of(base), expected });
         }
     };

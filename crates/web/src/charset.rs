@@ -1,23 +1,23 @@
-//! The text of a page, by the encoding that its server names, or else by the one that its bytes tell.
+//! Decodes pages, with the encoding given by the server or else detected from the bytes.
 
 use docent_prose::{Unreadable, decode_markup};
 use encoding_rs::{Encoding, ISO_2022_JP, UTF_16BE, UTF_16LE};
 
-/// Begins other letters than ASCII's in ISO-2022-JP, which has bytes of ASCII alone.
+/// Switches to non-ASCII characters in ISO-2022-JP, which uses only ASCII bytes.
 const ESCAPE: u8 = 0x1b;
 
-/// What `charset=` names in a content type.
+/// The `charset` in a content type.
 fn named(content_type: &str) -> Option<&'static Encoding> {
     let value = content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         name.trim().eq_ignore_ascii_case("charset").then_some(value)
     })?;
-    // Some labels stand for no encoding that may be read, and would leave nothing of the text.
+    // Some labels mean no decodable encoding, and would leave nothing of the text.
     Encoding::for_label_no_replacement(value.trim().trim_matches(['"', '\'']).as_bytes())
 }
 
-/// The bytes as UTF-8, where the server names another encoding. What is valid as UTF-8 is UTF-8, whatever is said, but for
-/// what no text in UTF-8 holds.
+/// Converts to UTF-8 if the server gives another encoding. Valid UTF-8 is kept regardless, unless it contains bytes
+/// that no UTF-8 text has.
 pub(crate) fn as_utf8(bytes: Vec<u8>, content_type: Option<&str>) -> Vec<u8> {
     let encoding = content_type.and_then(named).filter(|it| *it != encoding_rs::UTF_8);
     match encoding {
@@ -28,7 +28,7 @@ pub(crate) fn as_utf8(bytes: Vec<u8>, content_type: Option<&str>) -> Vec<u8> {
     }
 }
 
-/// Whether bytes that are valid as UTF-8 show that they are in another encoding.
+/// Whether bytes that are valid UTF-8 are recognizably in another encoding.
 fn is_in(encoding: &'static Encoding, bytes: &[u8]) -> bool {
     if encoding == ISO_2022_JP {
         bytes.contains(&ESCAPE)
@@ -37,7 +37,7 @@ fn is_in(encoding: &'static Encoding, bytes: &[u8]) -> bool {
     }
 }
 
-/// The text of a page of HTML.
+/// The text of an HTML page.
 pub(crate) fn html(bytes: &[u8]) -> Result<String, Unreadable> {
     decode_markup(bytes)
 }

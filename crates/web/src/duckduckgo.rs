@@ -1,6 +1,6 @@
-//! `DuckDuckGo`'s two pages for browsers without scripts: how they are asked, and what they look like.
+//! `DuckDuckGo`'s two pages for browsers without scripts: requests and parsing.
 //!
-//! Both are read by the classes of their elements. A page without results counts as an answer only where it says that
+//! Both are parsed by the classes of their elements. A page without results counts as an answer only if it says that
 //! there are none.
 
 use crate::{
@@ -13,12 +13,12 @@ use crate::{
 use docent_net::{Body, Client, Request};
 use url::{Url, form_urlencoded};
 
-/// A page of results has about 30 kB.
+/// Maximum size of a result page, which usually has about 30 kB.
 const LARGEST: u64 = 2 << 20;
-/// How the page says that there is nothing, where no class does.
+/// Texts for no results, on pages without a class for it.
 const NOTHING: [&str; 3] = ["No results.", "No more results.", "No results found."];
 
-/// Asks one of the two pages, as its own form does.
+/// Requests one of the two pages, like its own form.
 pub(crate) fn ask(query: &Query, page: &Url, client: &Client) -> Result<Answered, Trouble> {
     let mut form = form_urlencoded::Serializer::new(String::new());
     form.append_pair("q", query.text());
@@ -50,24 +50,24 @@ pub(crate) fn ask(query: &Query, page: &Url, client: &Client) -> Result<Answered
     } else if !seen.is_whole {
         Trouble::CutOff { host }
     } else {
-        let expected = "results (elements of class result__a or result-link), and does not say that there are none";
+        let expected = "results (elements of class result__a or result-link) and no message that there are none";
         Trouble::UnknownLayout { host, expected }
     })
 }
 
-/// What a page shows.
+/// Parsed contents of a result page.
 #[derive(Debug, Default)]
 struct Seen {
     results: Vec<Hit>,
     adverts: usize,
-    /// Results whose links can't be read.
+    /// Number of results with unusable links.
     unusable: usize,
     says_nothing: bool,
     is_challenge: bool,
     is_whole: bool,
 }
 
-/// Which text is being read.
+/// Part of a result whose text is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Title,
@@ -76,11 +76,11 @@ enum Part {
     Date,
 }
 
-/// Text that ends with the element it began with.
+/// Text being read until its element ends.
 struct Open<'s> {
     part: Part,
     element: &'s str,
-    /// Elements of the same name within it.
+    /// Depth of nested elements with the same name.
     depth: usize,
     text: String,
 }
@@ -88,11 +88,11 @@ struct Open<'s> {
 #[derive(Default)]
 struct Reader<'s> {
     seen: Seen,
-    /// In an advertisement, whatever it holds.
+    /// Whether the current result is an advertisement.
     is_advert: bool,
-    /// Where the title that is open leads.
+    /// Link of the open title.
     href: Option<Url>,
-    /// A result of this page is open: later parts belong to it.
+    /// Whether a result is open, so that later parts belong to it.
     is_open: bool,
     open: Option<Open<'s>>,
 }
@@ -110,7 +110,7 @@ fn read(text: &str, page: &Url) -> Seen {
     reader.seen
 }
 
-/// Which part of a result an element holds, on either page.
+/// The part of a result in an element, on either page.
 fn part_of(tag: &Tag<'_>) -> Option<Part> {
     let classes = tag.get("class")?;
     classes.split_ascii_whitespace().find_map(|class| match class {
@@ -122,7 +122,7 @@ fn part_of(tag: &Tag<'_>) -> Option<Part> {
     })
 }
 
-/// What the page puts in the way of robots.
+/// Whether an element is part of a bot challenge.
 fn is_challenge(tag: &Tag<'_>) -> bool {
     tag.get("id").is_some_and(|id| id == "challenge-form")
         || tag.any_class(|class| class.starts_with("anomaly-modal"))
@@ -134,7 +134,7 @@ impl<'s> Reader<'s> {
         self.seen.is_challenge |= is_challenge(&tag);
         let part = part_of(&tag);
         if part == Some(Part::Title) {
-            // A result that begins ends what was left open before it.
+            // A new result ends any unclosed one.
             self.open = None;
         }
         if let Some(open) = &mut self.open {
@@ -147,7 +147,7 @@ impl<'s> Reader<'s> {
             self.is_advert = tag.has_class("result--ad");
             self.is_open = false;
         } else if tag.is("tr") {
-            // Each row of the lite page says for itself whether it is an advertisement.
+            // On the lite page, each row is marked separately as an advertisement.
             self.is_advert = tag.has_class("result-sponsored");
         }
         self.seen.says_nothing |= tag.has_class("no-results") || tag.has_class("result--no-result");
@@ -220,7 +220,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// Whether a text is a date, as the html page puts it beside an address: `2025-11-25T00:00:00.0000000`.
+/// Whether a text is a date as the html page shows it next to a URL: `2025-11-25T00:00:00.0000000`.
 fn is_date(text: &str) -> bool {
     let day = text.split('T').next().unwrap_or_default();
     let shape: String = day.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
@@ -231,7 +231,7 @@ fn is_its_own(url: &Url) -> bool {
     url.host_str().is_some_and(|host| host == "duckduckgo.com" || host.ends_with(".duckduckgo.com"))
 }
 
-/// Whether a link leads to an advertiser by way of `DuckDuckGo`.
+/// Whether a link leads to an advertiser through `DuckDuckGo`.
 fn is_advert(url: &Url) -> bool {
     is_its_own(url)
         && (url.path().ends_with("/y.js")
@@ -239,14 +239,14 @@ fn is_advert(url: &Url) -> bool {
         || unwrap(url).is_some_and(|inner| is_its_own(&inner) && inner.path().ends_with("/y.js"))
 }
 
-/// The address within `//duckduckgo.com/l/?uddg=…`.
+/// The target URL in `//duckduckgo.com/l/?uddg=…`.
 fn unwrap(url: &Url) -> Option<Url> {
     let wraps = is_its_own(url) && url.path().trim_end_matches('/') == "/l";
     let (_, inner) = url.query_pairs().filter(|_| wraps).find(|(name, _)| name == "uddg")?;
     Url::parse(&inner).ok()
 }
 
-/// Where a result leads.
+/// The target URL of a result.
 fn unwrapped(url: Url) -> Option<Url> {
     if is_its_own(&url) && url.path().trim_end_matches('/') == "/l" {
         return unwrap(&url);

@@ -1,4 +1,4 @@
-//! What a page says about itself: who wrote it and when, what site it is of, and whether there is anything to read.
+//! Extracts page metadata: author, date, site, and whether the page has content without scripts.
 
 use crate::{
     links,
@@ -8,16 +8,16 @@ use crate::{
 use serde_json::Value;
 use url::Url;
 
-/// Bytes of one block of linked data, and how many are looked at.
+/// Limits on the size of a linked data block and on the number of blocks.
 const LARGEST_DATA: usize = 256 << 10;
 const MOST_DATA: usize = 20;
-/// How deep, and at how many values of linked data is looked.
+/// Limits on the depth and number of linked data values.
 const DEEPEST: usize = 8;
 const MOST_VALUES: usize = 2000;
-/// Elements that a script fills.
+/// Ids of elements that scripts fill.
 const MOUNTS: [&str; 7] = ["root", "app", "__next", "__nuxt", "___gatsby", "svelte", "app-root"];
 
-/// What a page says about itself.
+/// Metadata of a page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
     pub(crate) byline: Option<String>,
@@ -25,15 +25,15 @@ pub(crate) struct Facts {
     pub(crate) site: Option<String>,
     pub(crate) language: Option<String>,
     pub(crate) canonical: Option<Url>,
-    /// What links are relative to.
+    /// Base URL of links.
     pub(crate) base: Option<Url>,
     pub(crate) scripts: usize,
     pub(crate) asks_for_password: bool,
-    /// It has an element for a script to fill, or asks for scripts to be switched on.
+    /// Whether it has an element for a script to fill, or asks to enable scripts.
     pub(crate) is_made_by_script: bool,
 }
 
-/// Where a fact was found, the most telling first.
+/// Source of a fact, the most reliable first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Meta,
@@ -42,12 +42,12 @@ enum Rank {
     Element,
 }
 
-/// A fact, and where it was found.
+/// A fact and its source.
 #[derive(Debug, Default)]
 struct Ranked(Option<(Rank, String)>);
 
 impl Ranked {
-    /// The first of the most telling ones stays.
+    /// Keeps the first fact from the most reliable source.
     fn offer(&mut self, rank: Rank, text: &str) {
         if self.0.as_ref().is_none_or(|(known, _)| rank < *known)
             && let Some(text) = said(&htmlize::unescape(text), LONGEST_FACT)
@@ -61,7 +61,7 @@ impl Ranked {
     }
 }
 
-/// What the text that is being read will be.
+/// Meaning of the text being read.
 enum Wanted<'s> {
     Byline { rank: Rank, element: &'s str, text: String },
     Data,
@@ -78,7 +78,7 @@ struct Reader<'s, 'u> {
     wanted: Option<Wanted<'s>>,
 }
 
-/// Reads what a page says about itself.
+/// Extracts the metadata of a page.
 pub(crate) fn read(page: &str, url: &Url) -> Facts {
     let mut reader = Reader {
         url,
@@ -152,7 +152,7 @@ impl<'s> Reader<'s, '_> {
         let name = tag.get("name").or_else(|| tag.get("property"));
         let (Some(name), Some(content)) = (name, tag.get("content")) else { return };
         match name.trim().to_ascii_lowercase().as_str() {
-            // Some name a profile instead of a person.
+            // Some give a profile URL instead of a name.
             "author" | "article:author" | "dc.creator" | "parsely-author" | "sailthru.author"
                 if !content.trim_start().starts_with("http") =>
             {
@@ -171,7 +171,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// What attributes say of an element: `rel=author`, `itemprop`.
+    /// Reads facts from attributes: `rel=author`, `itemprop`.
     fn marked(&mut self, tag: &Tag<'s>) {
         let property = tag.get("itemprop").unwrap_or_default();
         if property == "datePublished"
@@ -227,7 +227,7 @@ impl<'s> Reader<'s, '_> {
         }
     }
 
-    /// Linked data: the first author and date, wherever in it they are.
+    /// Reads the first author and date from linked data, at any depth.
     fn data(&mut self, text: &str) {
         let Ok(whole) = serde_json::from_str::<Value>(text) else { return };
         let mut open = vec![(&whole, 0)];
@@ -256,7 +256,7 @@ impl<'s> Reader<'s, '_> {
     }
 }
 
-/// The names in an `author`: a text, a person, or several.
+/// The names in an `author` value: a text, a person, or a list.
 fn name_of(author: &Value) -> Option<String> {
     match author {
         Value::String(name) => Some(name.clone()),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_found_and_the_most_telling_counts() {
+    fn dates_are_found_and_the_most_reliable_counts() {
         let data =
             "<script type='application/ld+json'>[{\"datePublished\":\"2024-02-02\"}]</script>";
         for (page, want) in [
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_tells_its_site_its_language_and_its_addresses() {
+    fn site_language_and_urls_are_read() {
         let got = facts(
             "<html lang=de-CH><base href=/docs/><link rel=canonical href='/c'><meta property=og:site_name content=S>\
              <link rel=canonical href=/other>",

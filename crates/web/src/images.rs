@@ -1,4 +1,4 @@
-//! Pictures of a page as Markdown: written into what stands for them in the text, before the text is read.
+//! Describes the images of a page as Markdown, before the text is parsed.
 
 use crate::{
     links,
@@ -7,16 +7,16 @@ use crate::{
 };
 use url::Url;
 
-/// Bytes of descriptions: a tag of nine bytes may stand for two thousand, and far less is shown.
+/// Maximum size of all descriptions: a nine-byte tag may yield two thousand bytes, and far less is shown.
 const MOST_ADDED: usize = 1 << 20;
 
-/// The page, with each picture worth a look described as `![what it shows](where it is)`, up to a bound.
+/// Returns the page with each significant image described as `![text](url)`, up to a limit.
 pub(crate) fn described(page: &str, base: &Url) -> String {
     let mut out = String::with_capacity(page.len());
     let (mut from, mut kept, mut added) = (0, 0_usize, 0);
     for piece in pieces(page) {
         match piece {
-            // A heading is a name, and code is code: a picture is no part of either.
+            // Headings and code contain no images.
             Piece::Open(tag) if keeps_out(tag.name()) => kept += 1,
             Piece::Close(name) if keeps_out(name) => kept = kept.saturating_sub(1),
             Piece::Open(tag) if tag.is("img") && kept == 0 => {
@@ -47,7 +47,7 @@ fn keeps_out(name: &str) -> bool {
 fn shown(tag: &Tag<'_>, base: &Url) -> Option<String> {
     let tiny = |name| tag.get(name).is_some_and(|size| matches!(size.trim(), "0" | "1"));
     let alt = tag.get("alt");
-    // An empty description says that the picture is decoration.
+    // An empty `alt` marks the image as decoration.
     if tiny("width") || tiny("height") || alt.as_ref().is_some_and(|alt| alt.trim().is_empty()) {
         return None;
     }

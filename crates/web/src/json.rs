@@ -1,4 +1,4 @@
-//! Answers in JSON: asked for, bounded, and read without trust.
+//! Requests and parses untrusted JSON responses of bounded size.
 
 use crate::{
     search::host_of,
@@ -8,7 +8,7 @@ use crate::{
 use docent_net::{Body, Client, Request, Response};
 use serde::de::DeserializeOwned;
 
-/// An answer with twenty results has about 50 kB.
+/// Maximum size of a response; one with twenty results has about 50 kB.
 const LARGEST: u64 = 4 << 20;
 
 /// Sends a request for JSON.
@@ -16,23 +16,23 @@ pub(crate) fn send(request: Request, client: &Client) -> Result<Response, Troubl
     Ok(client.send(&request.accept("application/json"), Body::AtMost(LARGEST))?)
 }
 
-/// Reads what came.
+/// Parses the response.
 pub(crate) fn read<T: DeserializeOwned>(response: &Response) -> Result<T, Trouble> {
     serde_json::from_slice(&response.body).map_err(|error| {
         let what = response.media_type().unwrap_or_else(|| "no content type".to_owned());
-        // It may repeat a text of the answer, however long that is.
+        // It may quote a text of the response of any length.
         let error = bounded(&fold(&error.to_string()), LONGEST_FACT);
         Trouble::NotJson { host: host_of(&response.url), reason: format!("{error} ({what})") }
     })
 }
 
-/// The statuses of an interface that takes a key.
+/// Maps the status codes of an API with a key.
 pub(crate) fn keyed(response: &Response, provider: &'static str) -> Result<(), Trouble> {
     let host = host_of(&response.url);
     match response.status {
         200 => Ok(()),
         status @ (401 | 403) => Err(Trouble::KeyRefused { host, provider, status }),
-        // Brave answers so to a key that it doesn't know; the query is checked before it is sent.
+        // Brave returns this for an unknown key; the query is checked before it is sent.
         422 if provider == "brave" => Err(Trouble::KeyRefused { host, provider, status: 422 }),
         status @ (402 | 432 | 433) => Err(Trouble::UsedUp { host, status }),
         _ => Err(Trouble::of_status(&host, response)),

@@ -1,8 +1,8 @@
 //! Searches the web and reads its pages.
 //!
-//! Knows search providers, what their answers look like, and what a page says about itself. Reaches the network only
-//! through `docent-net`, and reads documents only through `docent-prose`. Must not know tools, configuration files or the
-//! environment. Every call blocks.
+//! Knows search providers, their responses, and page metadata. Accesses the network only through `docent-net`, and
+//! parses documents only through `docent-prose`. Must not know tools, configuration files or the environment. Every
+//! call blocks.
 
 mod allow;
 mod brave;

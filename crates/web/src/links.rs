@@ -1,19 +1,19 @@
-//! Addresses as results and pages have them: made absolute, unwrapped, and rid of what only counts visits.
+//! URLs in results and pages: made absolute, unwrapped, and without tracking parameters.
 
 use url::Url;
 
-/// The longest address that is passed on.
+/// Maximum length of a URL that is passed on.
 const LONGEST: usize = 2000;
-/// Parameters that tell a site where a visitor came from, and change nothing else.
+/// Tracking parameters, which do not change the page.
 const COUNTERS: [&str; 5] = ["gclid", "fbclid", "msclkid", "dclid", "yclid"];
 
-/// An address of a page, as it stands in a result.
+/// Parses the URL of a result.
 pub(crate) fn result_url(text: &str) -> Option<Url> {
     let url = Url::parse(text.trim()).ok().filter(is_page)?;
     Some(without_counters(url))
 }
 
-/// Whether it can be fetched, and passed on: http or https, of a bounded length, without a password.
+/// Whether a URL can be fetched and passed on: http or https, of bounded length, without a password.
 pub(crate) fn is_page(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https")
         && url.as_str().len() <= LONGEST
@@ -21,7 +21,7 @@ pub(crate) fn is_page(url: &Url) -> bool {
         && url.password().is_none()
 }
 
-/// Without `utm_…` and the like. What is left of the query stays as it is written, byte for byte.
+/// Removes `utm_…` and the like. The rest of the query stays unchanged, byte for byte.
 fn without_counters(mut url: Url) -> Url {
     let Some(query) = url.query() else { return url };
     let counts = |pair: &&str| {
@@ -37,7 +37,7 @@ fn without_counters(mut url: Url) -> Url {
     url
 }
 
-/// A link of a page as Markdown can hold it: absolute, http or https, and without brackets that would end it early.
+/// A link for use in Markdown: absolute, http or https, with escaped parentheses.
 pub(crate) fn absolute(base: &Url, target: &str) -> Option<String> {
     let url = base.join(target.trim()).ok().filter(is_page)?;
     Some(url.as_str().replace('(', "%28").replace(')', "%29"))

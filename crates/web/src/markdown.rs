@@ -1,23 +1,23 @@
-//! A document, or a part of it, as Markdown of a bounded length, cut between blocks.
+//! Writes a document or a part of it as Markdown of bounded length, cut between blocks.
 
 use docent_prose::{Document, Kind, Section};
 use std::cell::Cell;
 
-/// What was written.
+/// The Markdown written so far.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Written {
     pub(crate) text: String,
-    /// Characters of the whole.
+    /// Length of the whole text in characters.
     pub(crate) characters: usize,
     pub(crate) is_cut: bool,
-    /// Where the headings begin that nothing stands under yet.
+    /// Start of trailing headings without text.
     bare: Option<usize>,
 }
 
-/// Writes sections down, up to so many characters.
+/// Writes sections, up to a number of characters.
 ///
-/// A link of a few bytes may lead to an address of thousands. Once addresses alone are more than is shown, the text is
-/// cut before the next of them, and the others are counted without being written.
+/// A link of a few bytes may have a URL of thousands. Once the URLs alone exceed the limit, the text is cut before the
+/// next link, and further links are only counted.
 pub(crate) fn write(
     sections: &[Section],
     resolve: &dyn Fn(&str) -> Option<String>,
@@ -52,13 +52,13 @@ pub(crate) fn write(
     written
 }
 
-/// Characters of a section, as it is written.
+/// Length of a section as Markdown, in characters.
 pub(crate) fn length(section: &Section) -> usize {
     let blocks = section.blocks.iter().map(|block| block.text.plain.chars().count() + 2);
     section.heading().map_or(0, |heading| heading.chars().count() + 3) + blocks.sum::<usize>()
 }
 
-/// Characters of text, headings left out.
+/// Length of the text without headings, in characters.
 pub(crate) fn text_length(document: &Document) -> usize {
     let blocks = document.sections.iter().flat_map(|section| &section.blocks);
     blocks.map(|block| block.text.plain.trim().chars().count()).sum()
@@ -88,17 +88,17 @@ impl Written {
         }
         self.is_cut = true;
         match self.bare {
-            // A heading without its text is of no use.
+            // Drop a heading without its text.
             Some(at) if at > 0 => self.text.truncate(at),
             None if before > 0 => {}
-            // One block that fills the whole is cut within: nothing at all would be worse.
+            // A single oversized block is cut inside, rather than dropped.
             _ => self.cut(block, kind, room.saturating_sub(gap)),
         }
     }
 
     fn cut(&mut self, block: &str, kind: Option<Kind>, room: usize) {
         let ticks = block.chars().take_while(|c| *c == '`' && kind == Some(Kind::Code)).count();
-        // The fence that closes code counts too.
+        // The closing code fence counts too.
         let closing = if ticks == 0 { 0 } else { ticks + 1 };
         let room = room.saturating_sub(closing);
         if room <= ticks {

@@ -1,19 +1,19 @@
-//! How an answer is read: by its content type, by its name where the type is vague, and by its first bytes last.
+//! Decides how to read a response: by content type, by name if the type is unspecific, and else by its first bytes.
 
 use docent_prose::Format;
 
-/// What is done with an answer.
+/// How to handle a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// A document.
+    /// Parse it as a document.
     Document(Format),
-    /// Shown as it is, in a fence of this language.
+    /// Show it unchanged, in a code fence of this language.
     Verbatim(String),
-    /// No text: told by its type.
+    /// Not text; holds its type.
     Refused(String),
 }
 
-/// Types that say nothing: the name tells more.
+/// Unspecific types, for which the file name decides.
 const VAGUE: [&str; 4] =
     ["text/plain", "application/octet-stream", "binary/octet-stream", "application/x-download"];
 
@@ -34,7 +34,7 @@ const DOCUMENTS: [(&str, Format); 13] = [
     ("application/vnd.oasis.opendocument.text", Format::Odt),
 ];
 
-/// Text of other kinds, and the language of its fence.
+/// Other text types, and the language of their code fence.
 const TEXTS: [(&str, &str); 12] = [
     ("application/javascript", "javascript"),
     ("application/ecmascript", "javascript"),
@@ -51,7 +51,7 @@ const TEXTS: [(&str, &str); 12] = [
 ];
 
 impl Reading {
-    /// Whether a part of it can be read as the whole can.
+    /// Whether a truncated response can still be read.
     pub(crate) fn is_text(&self) -> bool {
         match self {
             Self::Verbatim(_) => true,
@@ -69,11 +69,11 @@ impl Reading {
     }
 }
 
-/// How to read an answer.
+/// Decides how to read a response.
 pub(crate) fn reading(media_type: Option<&str>, path: &str, bytes: &[u8]) -> Reading {
     let path = path.trim_end_matches('/');
     match media_type {
-        None => by_bytes(path, bytes, "of no content type"),
+        None => by_bytes(path, bytes, "no content type"),
         Some(vague) if VAGUE.contains(&vague) => by_bytes(path, bytes, vague),
         Some(known) => {
             if let Some((_, format)) = DOCUMENTS.iter().find(|(name, _)| *name == known) {
@@ -95,7 +95,7 @@ pub(crate) fn reading(media_type: Option<&str>, path: &str, bytes: &[u8]) -> Rea
     }
 }
 
-/// Notebooks and descriptions of interfaces are documents in JSON or YAML.
+/// Notebooks and API descriptions are documents in JSON or YAML.
 fn described(path: &str, bytes: &[u8]) -> Option<Reading> {
     match Format::guess(path, bytes) {
         Some(format @ (Format::Notebook | Format::OpenApi)) => Some(Reading::Document(format)),
@@ -114,7 +114,7 @@ fn by_bytes(path: &str, bytes: &[u8], media_type: &str) -> Reading {
         return Reading::Refused(media_type.to_owned());
     }
     let head = bytes.get(..512).unwrap_or(bytes).trim_ascii_start().to_ascii_lowercase();
-    // What is said to be plain text is shown as that, tags and all.
+    // Plain text is shown as is, including tags.
     let is_untyped = media_type != "text/plain";
     if is_untyped && (head.starts_with(b"<!doctype html") || head.starts_with(b"<html")) {
         return Reading::Document(Format::Html);
@@ -133,7 +133,7 @@ fn by_bytes(path: &str, bytes: &[u8], media_type: &str) -> Reading {
     }
 }
 
-/// Text holds no NUL, but where its characters have two bytes each.
+/// Whether the bytes are text: without NUL, except in two-byte encodings.
 fn is_binary(bytes: &[u8]) -> bool {
     let wide = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     !wide && bytes.contains(&0)
@@ -176,7 +176,7 @@ mod tests {
             (Some("video/mp4"), "/a", b"x", refused("video/mp4")),
             (None, "/a", b" <!DOCTYPE HTML>", document(Format::Html)),
             (None, "/a", b"hello", document(Format::Plain)),
-            (None, "/a", b"\x7fELF\0", refused("of no content type")),
+            (None, "/a", b"\x7fELF\0", refused("no content type")),
         ] {
             check(media_type, path, bytes, &want);
         }

@@ -1,6 +1,6 @@
-//! One page of the web as readable Markdown, with what it says about itself.
+//! Fetches a web page as readable Markdown, with its metadata.
 //!
-//! robots.txt is not asked: it speaks to programs that wander, and this page was asked for by name, once.
+//! Does not check robots.txt, which is for crawlers: this page was requested explicitly, once.
 
 use crate::{
     allow::what_to_add,
@@ -24,33 +24,33 @@ use std::{
 };
 use url::Url;
 
-/// Longer anchors are left out; the section has a heading.
+/// Maximum length of an anchor; longer ones are dropped, as the section has a heading.
 const LONGEST_ANCHOR: usize = 200;
-/// The most sections that are listed.
+/// Maximum number of sections listed.
 const MOST_SECTIONS: usize = 200;
-/// Less text than this is what is left of a page whose script did not run.
+/// With less text than this, the content needs scripts.
 const NOTHING: usize = 40;
-/// Less text than this may be.
+/// With less text than this, the content may need scripts.
 const LITTLE: usize = 200;
-/// Less text than this, beside a field for a password, is a door.
+/// With less text than this and a password field, it is a login page.
 const A_DOOR: usize = 600;
 
-/// Bytes of a page that is text, of which far less is given back. Reading takes up to a hundred times as much memory.
+/// Maximum size of a text page. Parsing takes up to a hundred times as much memory.
 const MOST_TEXT: usize = 4 << 20;
-/// Pages of more bytes are read one after the other, for what they take.
+/// Minimum size of a large page; these are parsed one at a time, to save memory.
 const LARGE: usize = 1 << 20;
 static READING_LARGE: Turn = Turn::new();
-/// How long one waits for another, where nobody says.
+/// Default time to wait for another large page.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What one page may cost.
+/// Limits for fetching a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageLimits {
-    /// Bytes that are fetched, before and after they are unpacked.
+    /// Maximum size, before and after decompression.
     pub bytes: u64,
-    /// Characters of Markdown that are given back.
+    /// Maximum number of characters of Markdown.
     pub characters: usize,
-    /// Links that are listed.
+    /// Maximum number of links.
     pub links: usize,
 }
 
@@ -63,166 +63,166 @@ impl Default for PageLimits {
 /// A page. All its texts come from the web: data, never instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Where it came from, after redirects.
+    /// URL, after redirects.
     pub url: String,
-    /// The address that it says is its own, where that is another one.
+    /// Canonical URL, if different.
     pub canonical: Option<String>,
-    /// For people.
+    /// Title.
     pub title: String,
-    /// Who wrote it.
+    /// Author.
     pub byline: Option<String>,
-    /// When it was published, as it says; or else when its server last changed it.
+    /// Publication date given by the page, or else its last modification.
     pub date: Option<String>,
-    /// What it is a part of.
+    /// Name of the site.
     pub site: Option<String>,
-    /// Such as `en`.
+    /// Language, such as `en`.
     pub language: Option<String>,
-    /// What it was read as, such as `HTML`.
+    /// Format, such as `HTML`.
     pub format: &'static str,
-    /// The section that was asked for.
+    /// The requested section.
     pub section: Option<String>,
     /// The text, or as much of it as fits.
     pub markdown: String,
-    /// Characters of the whole, or of the whole section.
+    /// Length of the whole page or section in characters.
     pub characters: usize,
-    /// Not all of it fits.
+    /// Whether the text was truncated.
     pub truncated: bool,
-    /// All headings, up to a bound.
+    /// Headings, up to a limit.
     pub sections: Vec<PageSection>,
-    /// Where the text links to, each place once, up to a bound.
+    /// Links without duplicates, up to a limit.
     pub links: Vec<PageLink>,
-    /// What to know before relying on it.
+    /// Remarks, such as what could not be read.
     pub notes: Vec<String>,
 }
 
 /// A heading of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageSection {
-    /// What it says.
+    /// Text.
     pub heading: String,
-    /// 1 to 6.
+    /// Heading level, 1 to 6.
     pub level: u8,
-    /// What links point to.
+    /// Anchor of the heading.
     pub anchor: Option<String>,
-    /// About how long it is, with all below it.
+    /// Approximate length, including subsections.
     pub characters: usize,
 }
 
 /// A link of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageLink {
-    /// What it says.
+    /// Text.
     pub text: String,
-    /// Where it leads.
+    /// Target URL.
     pub url: String,
 }
 
-/// Why there is no page to read.
+/// Why a page could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchPageError {
-    /// No address of a page.
+    /// Not a URL of a page.
     #[error(
-        "{url:?} is no address of a page: {reason}; write it whole, such as https://docs.example.com/guide"
+        "{url:?} is not a valid URL: {reason}; give an absolute URL, such as https://docs.example.com/guide"
     )]
     BadUrl {
-        /// As it was given, bounded.
+        /// The text as given, truncated.
         url: String,
         /// What is wrong.
         reason: String,
     },
-    /// The policy does not name the host.
+    /// The policy does not allow the host.
     #[error("{}; {}", not_named(host, *is_off, redirected_from.as_deref()), what_to_add(std::slice::from_ref(host), *is_off, setting))]
     NotAllowed {
-        /// As a rule names it.
+        /// Host, as written in a rule.
         host: String,
-        /// The policy names no host at all.
+        /// Whether the policy allows no host at all.
         is_off: bool,
-        /// The host that sent us there.
+        /// The host that redirected there.
         redirected_from: Option<String>,
-        /// Where hosts are named.
+        /// Where the policy is configured.
         setting: PolicySetting,
     },
-    /// It may not be fetched for another reason.
+    /// Refused for another reason.
     #[error(transparent)]
     Refused(Refusal),
-    /// No answer in time, none at all, or one that is too large or makes no sense.
+    /// No response in time, or one that is too large or malformed.
     #[error("{}", .0.told())]
     Fetch(#[source] FetchError),
-    /// The server says that there is no such page.
-    #[error("{url} is not there (status {status}); check the address")]
+    /// The page does not exist.
+    #[error("{url} does not exist (status {status}); check the URL")]
     NotThere {
-        /// Which.
+        /// The URL.
         url: String,
-        /// 404 or 410.
+        /// Status code, 404 or 410.
         status: u16,
     },
-    /// Only those who log in may see it.
-    #[error("{url} is behind a login; a page that needs one can't be read")]
+    /// The page requires a login.
+    #[error("{url} requires a login, which is not supported")]
     LoginNeeded {
-        /// Which.
+        /// The URL.
         url: String,
     },
-    /// Asked too often.
-    #[error("{host} is asked too often; try again {}", later(*retry_after))]
+    /// Too many requests.
+    #[error("{host} is rate limiting requests; try again {}", later(*retry_after))]
     RateLimited {
-        /// Who.
+        /// The host.
         host: String,
-        /// How long it wants to be left alone.
+        /// Requested delay.
         retry_after: Option<Duration>,
     },
-    /// Another status.
-    #[error("{url} was answered with status {status}")]
+    /// Another status code.
+    #[error("{url} returned status {status}")]
     Status {
-        /// Which.
+        /// The URL.
         url: String,
-        /// Such as 500.
+        /// Status code, such as 500.
         status: u16,
     },
-    /// No text.
-    #[error("{url} is no text: it is {media_type}, which is not read")]
+    /// Not text.
+    #[error("{url} is not text ({media_type})")]
     Binary {
-        /// Which.
+        /// The URL.
         url: String,
-        /// As its server says.
+        /// Media type from the server.
         media_type: String,
     },
-    /// Another one is being read, and still was when the time was up.
-    #[error("{url} is large, and another large page is being read: try again")]
+    /// Another large page was still being parsed when time ran out.
+    #[error("{url} is large, and another large page is being parsed; try again")]
     Busy {
-        /// Which.
+        /// The URL.
         url: String,
     },
-    /// It gives no document.
-    #[error("{url} can't be read: {source}")]
+    /// It could not be parsed.
+    #[error("cannot read {url}: {source}")]
     Unreadable {
-        /// Which.
+        /// The URL.
         url: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Unreadable,
     },
-    /// Its text is made by scripts, which are not run.
+    /// Its text is generated by scripts, which are not run.
     #[error(
-        "{url} has no text without its scripts, and scripts are not run; look for another page that says the same"
+        "{url} has no text without scripts, which are not run; look for another page with the same content"
     )]
     NeedsScript {
-        /// Which.
+        /// The URL.
         url: String,
     },
-    /// There is nothing to read.
+    /// The page has no text.
     #[error("{url} has no text to read")]
     NoText {
-        /// Which.
+        /// The URL.
         url: String,
     },
-    /// No section is called so.
+    /// No such section.
     #[error("{url} has no section {section:?}; its sections are: {known}")]
     NoSection {
-        /// Which page.
+        /// The URL.
         url: String,
-        /// What was asked for, bounded.
+        /// The requested section, truncated.
         section: String,
-        /// The first of those that there are.
+        /// First available sections.
         known: String,
     },
 }
@@ -230,12 +230,12 @@ pub enum FetchPageError {
 fn not_named(host: &str, is_off: bool, redirected_from: Option<&str>) -> String {
     match (is_off, redirected_from) {
         (true, _) => {
-            format!("the network is off: the policy names no host, so {host} can't be reached")
+            format!("the network is off: the policy allows no host, so {host} can't be reached")
         }
         (false, Some(from)) => {
-            format!("{from} redirects to {host}, which the policy of the network does not name")
+            format!("{from} redirects to {host}, which the network policy does not allow")
         }
-        (false, None) => format!("the policy of the network does not name {host}"),
+        (false, None) => format!("the network policy does not allow {host}"),
     }
 }
 
@@ -243,7 +243,7 @@ fn later(retry_after: Option<Duration>) -> String {
     retry_after.map_or_else(|| "later".to_owned(), |time| format!("in {} s", time.as_secs()))
 }
 
-/// Fetches a page and reads it: all of it, or one section by its heading or its anchor.
+/// Fetches and reads a page, or one section of it by heading or anchor.
 pub fn fetch_page(
     url: &str,
     section: Option<&str>,
@@ -253,12 +253,12 @@ pub fn fetch_page(
     fetch_page_until(url, section, client, limits, &PageWait { until: None, stopped: &|| false })
 }
 
-/// How long a caller waits for a page.
+/// How long to wait for a page.
 #[derive(Clone, Copy)]
 pub struct PageWait<'a> {
-    /// A large page that has to wait for another one fails at this time.
+    /// Deadline for a large page that waits for another one.
     pub until: Option<Instant>,
-    /// Asked while a document is read; ends the work early.
+    /// Checked while a document is parsed; stops early if true.
     pub stopped: &'a dyn Fn() -> bool,
 }
 
@@ -268,7 +268,7 @@ impl std::fmt::Debug for PageWait<'_> {
     }
 }
 
-/// The same for a caller with a deadline, or who may lose interest.
+/// Like [`fetch_page`], with a deadline and cancellation.
 pub fn fetch_page_until(
     url: &str,
     section: Option<&str>,
@@ -313,7 +313,7 @@ fn parse(url: &str) -> Result<Url, FetchPageError> {
         return Err(bad("only http and https are fetched".to_owned()));
     }
     if !parsed.username().is_empty() || parsed.password().is_some() {
-        // The address is not repeated, for what it holds.
+        // The URL is not repeated, because it contains a password.
         let host = host_of(&parsed);
         return Err(FetchPageError::Refused(Refusal::Credentials { host }));
     }
@@ -350,7 +350,7 @@ fn accept(response: &Response) -> Result<(), FetchPageError> {
     }
 }
 
-/// A page that has been read, and not yet been cut to size.
+/// A parsed page, not yet truncated.
 struct Read {
     url: Url,
     base: Url,
@@ -360,7 +360,7 @@ struct Read {
     notes: Vec<String>,
 }
 
-/// The turn to read so many bytes, where reading them takes one.
+/// Waits for the slot to parse a large page; none is needed for a small one.
 fn alone(
     reading: &Reading,
     bytes: usize,
@@ -382,7 +382,7 @@ fn read(response: Response, wait: &PageWait<'_>) -> Result<Read, FetchPageError>
     let path = percent_decode_str(url.path()).decode_utf8_lossy().into_owned();
     let known = |bytes: &[u8]| reading(media_type.as_deref(), &path, bytes);
     let mut bytes = response.body;
-    // Only text has an encoding: what is packed, such as a PDF, would not survive another one.
+    // Decode only text: decoding would corrupt binary formats such as PDF.
     if !matches!(known(&bytes), Reading::Document(format) if !format.is_text()) {
         bytes = charset::as_utf8(bytes, content_type.as_deref());
     }
@@ -393,7 +393,7 @@ fn read(response: Response, wait: &PageWait<'_>) -> Result<Read, FetchPageError>
         Unreadable::Binary => FetchPageError::Binary {
             url: url.to_string(),
             media_type: format!(
-                "{}, but holds NUL bytes",
+                "{}, but contains NUL bytes",
                 media_type.as_deref().unwrap_or("untyped")
             ),
         },
@@ -403,7 +403,7 @@ fn read(response: Response, wait: &PageWait<'_>) -> Result<Read, FetchPageError>
     if bytes.len() > MOST_TEXT && reading.is_text() {
         cut(&mut bytes, MOST_TEXT);
         let most = MOST_TEXT >> 20;
-        notes.push(format!("The page is longer than {most} MiB; what follows is left out."));
+        notes.push(format!("The page is longer than {most} MiB; the rest was dropped."));
     }
     let (document, format) = match reading {
         Reading::Refused(media_type) => {
@@ -435,14 +435,14 @@ fn read(response: Response, wait: &PageWait<'_>) -> Result<Read, FetchPageError>
     Ok(Read { url, base, document, facts, format, notes })
 }
 
-/// Leaves at most so many bytes, and no part of a character at their end.
+/// Truncates to at most `most` bytes, at a character boundary.
 fn cut(bytes: &mut Vec<u8>, most: usize) {
     let continues = |at: &usize| bytes.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
     let end = (most.saturating_sub(3)..=most).rev().find(|at| !continues(at));
     bytes.truncate(end.unwrap_or(most));
 }
 
-/// Text that is no prose: in a fence, as it is. JSON is laid out.
+/// Wraps text other than prose in a code fence. Formats JSON.
 fn verbatim(language: &str, path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
     let text = charset::html(bytes)?;
     let laid_out = || {
@@ -456,7 +456,7 @@ fn verbatim(language: &str, path: &str, bytes: &[u8]) -> Result<Document, Unread
     Ok(writer.finish(None, path))
 }
 
-/// Whether there is a page behind what came: not a door, and not what is left without a script.
+/// Checks that the page has content: not a login page, and not empty without scripts.
 fn look(url: &Url, facts: &Facts, document: &Document) -> Result<Option<String>, FetchPageError> {
     let characters = markdown::text_length(document);
     let url = || url.to_string();
@@ -472,7 +472,7 @@ fn look(url: &Url, facts: &Facts, document: &Document) -> Result<Option<String>,
     if characters < NOTHING || facts.is_made_by_script && asks {
         return Err(FetchPageError::NeedsScript { url: url() });
     }
-    let note = "The page has little text without its scripts, which are not run.";
+    let note = "The page has little text without scripts, which are not run.";
     Ok(facts.is_made_by_script.then(|| note.to_owned()))
 }
 
@@ -506,7 +506,7 @@ impl Read {
         }
     }
 
-    /// Leaves one section and all below it.
+    /// Keeps one section with its subsections.
     fn cut_out(
         &self,
         page: &mut Page,
@@ -553,7 +553,7 @@ impl Read {
         let blocks = self.document.sections.iter().flat_map(|section| &section.blocks);
         let links = blocks.flat_map(|block| block.text.links.iter().map(move |link| (block, link)));
         let listed = links.filter_map(|(block, link)| {
-            // A place in this page is no other page.
+            // A link within this page is skipped.
             let url = self.resolve(&link.target).filter(|_| !link.target.starts_with('#'))?;
             let text = block.text.plain.get(link.label.clone())?;
             seen.insert(url.clone()).then(|| PageLink { text: bounded(&fold(text), 200), url })
@@ -567,11 +567,11 @@ fn how_to_go_on(page: &Page) -> String {
     let whole = page.characters;
     if page.sections.len() > 1 {
         format!(
-            "These are the first {shown} of {whole} characters; ask for a section by its heading or anchor to read on."
+            "These are the first {shown} of {whole} characters; request a section by heading or anchor to read on."
         )
     } else {
         format!(
-            "These are the first {shown} of {whole} characters; the page has no sections to ask for."
+            "These are the first {shown} of {whole} characters; the page has no sections."
         )
     }
 }
@@ -589,7 +589,7 @@ mod tests {
         let first = ask(&html, LARGE + 1).unwrap();
         assert!(first.is_some());
         let told = ask(&html, LARGE + 1).unwrap_err().to_string();
-        assert!(told.contains("another large page is being read: try again"), "{told}");
+        assert!(told.contains("another large page is being parsed; try again"), "{told}");
         // What is not read, or takes little, waits for nobody.
         assert!(ask(&html, LARGE).unwrap().is_none());
         assert!(ask(&Reading::Refused("image/png".to_owned()), LARGE + 1).unwrap().is_none());

@@ -1,20 +1,20 @@
-//! Who can be asked for results, and with which key.
+//! Search providers and their keys.
 
 use std::fmt;
 use url::Url;
 
-/// A secret. It never prints: not in errors, not in logs, not in `Debug`.
+/// An API key. Never printed in errors, logs or `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
 impl Key {
-    /// A key; surrounding white space is no part of it. Blank ones are none.
+    /// Creates a key without surrounding white space; `None` if blank.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.to_owned()))
     }
 
-    /// For the header that carries it, and for nothing else.
+    /// The key, only for its header.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
@@ -26,33 +26,33 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A search provider, and where it is.
+/// A search provider and its URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Provider {
-    /// The two pages that need no script. No key.
+    /// The two pages without scripts. Needs no key.
     DuckDuckGo {
-        /// Asked first.
+        /// Tried first.
         html: Url,
-        /// Asked when the first gives nothing that can be used.
+        /// Tried if the first fails.
         lite: Url,
     },
     /// An instance of `SearXNG`.
     SearXng {
-        /// Such as `https://search.example.org/`.
+        /// Base URL, such as `https://search.example.org/`.
         base: Url,
-        /// Sent as a bearer token, to the proxy that stands before an instance which is not for everybody.
+        /// Bearer token for the proxy of a private instance.
         key: Option<Key>,
     },
-    /// Brave's interface.
+    /// The Brave Search API.
     Brave {
-        /// Where it is.
+        /// Base URL.
         base: Url,
         /// Sent as `X-Subscription-Token`.
         key: Option<Key>,
     },
-    /// Tavily's interface.
+    /// The Tavily API.
     Tavily {
-        /// Where it is.
+        /// Base URL.
         base: Url,
         /// Sent as a bearer token.
         key: Option<Key>,
@@ -60,23 +60,23 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// `DuckDuckGo` at its own addresses.
+    /// `DuckDuckGo` at its default URLs.
     pub fn duckduckgo() -> Result<Self, url::ParseError> {
         let html = Url::parse("https://html.duckduckgo.com/html/")?;
         Ok(Self::DuckDuckGo { html, lite: Url::parse("https://lite.duckduckgo.com/lite/")? })
     }
 
-    /// Brave at its own address.
+    /// Brave at its default URL.
     pub fn brave(key: Option<Key>) -> Result<Self, url::ParseError> {
         Ok(Self::Brave { base: Url::parse("https://api.search.brave.com/")?, key })
     }
 
-    /// Tavily at its own address.
+    /// Tavily at its default URL.
     pub fn tavily(key: Option<Key>) -> Result<Self, url::ParseError> {
         Ok(Self::Tavily { base: Url::parse("https://api.tavily.com/")?, key })
     }
 
-    /// As configurations and results name it.
+    /// Name in configurations and results.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::DuckDuckGo { .. } => "duckduckgo",
@@ -86,7 +86,7 @@ impl Provider {
         }
     }
 
-    /// The addresses that it is asked at.
+    /// URLs that it uses.
     pub fn addresses(&self) -> Vec<&Url> {
         match self {
             Self::DuckDuckGo { html, lite } => vec![html, lite],
@@ -97,7 +97,7 @@ impl Provider {
     }
 }
 
-/// An address below a base that may or may not end with a slash.
+/// Joins a path to a base URL with or without a trailing slash.
 pub(crate) fn below(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));

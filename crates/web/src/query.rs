@@ -1,39 +1,39 @@
-//! What is searched for.
+//! Search queries.
 
 use std::fmt;
 
-/// The most results of one search.
+/// Maximum number of results per search.
 pub const MOST_RESULTS: u8 = 20;
-/// Characters of a query.
+/// Maximum length of a query in characters.
 const LONGEST: usize = 1000;
 
-/// A search: bounded words, how many results, and of where and when.
+/// A search: text, number of results, region and age.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     text: String,
     max_results: u8,
-    /// Results for people who live there.
+    /// Region of the results.
     pub region: Option<Region>,
-    /// Results that are no older.
+    /// Maximum age of the results.
     pub time: Option<Recency>,
 }
 
-/// Why a search can't be made.
+/// An invalid query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct BadQuery {
-    /// Which part.
+    /// The invalid field.
     pub field: &'static str,
     /// What is wrong, and what is accepted.
     pub problem: String,
 }
 
 impl Query {
-    /// Words to look for, and at most how many results.
+    /// Validates the text and the number of results.
     pub fn parse(text: &str, max_results: u8) -> Result<Self, BadQuery> {
         let text = crate::words::fold(text);
         if text.is_empty() || text.chars().count() > LONGEST {
-            let problem = format!("must hold 1 to {LONGEST} characters that are not all blank");
+            let problem = format!("must have 1 to {LONGEST} characters and not be blank");
             return Err(BadQuery { field: "query", problem });
         }
         if !(1..=MOST_RESULTS).contains(&max_results) {
@@ -43,26 +43,26 @@ impl Query {
         Ok(Self { text, max_results, region: None, time: None })
     }
 
-    /// For people of a region.
+    /// Sets the region.
     #[must_use]
     pub fn region(mut self, region: Option<Region>) -> Self {
         self.region = region;
         self
     }
 
-    /// No older than that.
+    /// Sets the maximum age.
     #[must_use]
     pub fn time(mut self, time: Option<Recency>) -> Self {
         self.time = time;
         self
     }
 
-    /// The words, on one line.
+    /// The text, on one line.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// At most so many results.
+    /// Maximum number of results.
     pub fn max_results(&self) -> usize {
         self.max_results.into()
     }
@@ -76,7 +76,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// Reads `us-en`; `wt-wt`, which stands for everywhere, is none.
+    /// Parses `us-en`; `None` for `wt-wt`, which means everywhere.
     pub fn parse(text: &str) -> Result<Option<Self>, BadQuery> {
         let lower = text.trim().to_ascii_lowercase();
         if lower == "wt-wt" {
@@ -86,26 +86,26 @@ impl Region {
             (2..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_lowercase())
         };
         match lower.split_once('-') {
-            // Chinese as it is written in Taiwan is `tw-tzh`.
+            // Traditional Chinese in Taiwan is `tw-tzh`.
             Some((country, language)) if is(country, 2) && is(language, 3) => {
                 Ok(Some(Self { country: country.to_owned(), language: language.to_owned() }))
             }
             _ => {
                 let shown = crate::words::bounded(&crate::words::fold(text), 40);
                 let problem = format!(
-                    "{shown:?} is no region; write a country and a language, such as us-en or de-de"
+                    "invalid region {shown:?}; give a country and a language, such as us-en or de-de"
                 );
                 Err(BadQuery { field: "region", problem })
             }
         }
     }
 
-    /// As standards name the country: what is called `uk` here is `GB` there.
+    /// ISO 3166 country code: `uk` becomes `GB`.
     pub(crate) fn country(&self) -> String {
         if self.country == "uk" { "GB".to_owned() } else { self.country.to_ascii_uppercase() }
     }
 
-    /// As browsers name a language, such as `en-US`.
+    /// BCP 47 language tag, such as `en-US`.
     pub(crate) fn locale(&self) -> String {
         let language = match self.language.as_str() {
             "tzh" => "zh",
@@ -123,21 +123,21 @@ impl fmt::Display for Region {
     }
 }
 
-/// How old a result may be.
+/// Maximum age of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recency {
-    /// Since yesterday.
+    /// One day.
     Day,
-    /// Seven days.
+    /// One week.
     Week,
-    /// A month.
+    /// One month.
     Month,
-    /// A year.
+    /// One year.
     Year,
 }
 
 impl Recency {
-    /// The word that most providers know.
+    /// The word used by most providers.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Day => "day",
@@ -147,7 +147,7 @@ impl Recency {
         }
     }
 
-    /// Its first letter, that the others know.
+    /// The first letter, used by the others.
     pub(crate) const fn letter(self) -> &'static str {
         match self {
             Self::Day => "d",
@@ -167,8 +167,8 @@ mod tests {
         for (text, most, want) in [
             (" a\n b ", 1, Ok("a b")),
             ("a", 20, Ok("a")),
-            ("", 5, Err("query: must hold 1 to 1000")),
-            (" \0\t", 5, Err("query: must hold")),
+            ("", 5, Err("query: must have 1 to 1000")),
+            (" \0\t", 5, Err("query: must have")),
             ("a", 0, Err("max_results: 0 is outside 1..=20")),
             ("a", 21, Err("max_results: 21 is outside 1..=20")),
         ] {

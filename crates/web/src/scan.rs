@@ -1,24 +1,23 @@
-//! Cuts HTML into tags and text, in one pass that is linear in its length whatever the page holds.
+//! Splits HTML into tags and text, in a single pass that is linear for any input.
 //!
-//! No tree: a page from outside must not be able to make one that is slow to build. What is in what is told by callers,
-//! as far as they need it.
+//! Builds no tree, because a malicious page could make that slow. Callers track nesting as far as they need it.
 
 use crate::words;
 use std::{borrow::Cow, ops::Range};
 
-/// Elements whose content is no markup.
+/// Elements whose content is not markup.
 const RAW: [&str; 4] = ["script", "style", "textarea", "title"];
 
-/// One piece of a page. Comments and declarations are none.
+/// A piece of a page, other than comments and declarations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece<'s> {
-    /// As it is written, entities and all.
+    /// Text as written, with entities.
     Text(&'s str),
-    /// What stands in a script, a style or a title: no text of the page.
+    /// Content of a script, style or title element.
     Raw(&'s str),
     /// A start tag.
     Open(Tag<'s>),
-    /// The name of an end tag, as it is written.
+    /// Name of an end tag, as written.
     Close(&'s str),
 }
 
@@ -40,24 +39,24 @@ impl<'s> Tag<'s> {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// Where it stands in the page.
+    /// Offset in the page.
     pub(crate) const fn range(&self) -> Range<usize> {
         self.start..self.end
     }
 
-    /// The value of an attribute, decoded. The first one counts.
+    /// The decoded value of an attribute; the first one counts.
     pub(crate) fn get(&self, name: &str) -> Option<Cow<'s, str>> {
         let (_, value) =
             Attributes(self.attributes).find(|(key, _)| key.eq_ignore_ascii_case(name))?;
         Some(if value.contains('&') { htmlize::unescape_attribute(value) } else { value.into() })
     }
 
-    /// Whether one of its classes is this one.
+    /// Whether it has this class.
     pub(crate) fn has_class(&self, class: &str) -> bool {
         self.any_class(|known| known == class)
     }
 
-    /// Whether one of its classes passes.
+    /// Whether one of its classes satisfies a predicate.
     pub(crate) fn any_class(&self, passes: impl Fn(&str) -> bool) -> bool {
         self.get("class").is_some_and(|classes| classes.split_ascii_whitespace().any(passes))
     }
@@ -73,7 +72,7 @@ impl<'s> Iterator for Attributes<'s> {
         if rest.is_empty() {
             return None;
         }
-        // A name has one character at least, so that each step goes on.
+        // A name has at least one character, so each step advances.
         let ends = |c: char| c.is_ascii_whitespace() || matches!(c, '=' | '/');
         let first = rest.chars().next().map_or(0, char::len_utf8);
         let (_, after) = rest.split_at(first);
@@ -105,7 +104,7 @@ pub(crate) const fn pieces(page: &str) -> Pieces<'_> {
 pub(crate) struct Pieces<'s> {
     page: &'s str,
     at: usize,
-    /// The element whose content comes next as it is.
+    /// The element whose raw content comes next.
     raw: Option<&'s str>,
 }
 
@@ -120,7 +119,7 @@ impl<'s> Pieces<'s> {
         taken
     }
 
-    /// What stands in a script or a title: all up to its end tag.
+    /// Raw content up to the end tag.
     fn raw(&mut self, name: &str) -> &'s str {
         let rest = self.rest();
         let mut from = 0;
@@ -136,7 +135,7 @@ impl<'s> Pieces<'s> {
         self.take(rest.len())
     }
 
-    /// A comment, a declaration or an instruction: nothing to read.
+    /// Skips a comment, a declaration or an instruction.
     fn skip(&mut self) {
         let rest = self.rest();
         let end = if rest.starts_with("<!--") {
@@ -163,19 +162,19 @@ impl<'s> Pieces<'s> {
     }
 }
 
-/// Whether a name goes on here.
+/// Whether a character belongs to a name.
 fn continues(after: Option<&str>) -> bool {
     after.and_then(|after| after.chars().next()).is_some_and(|c| c.is_alphanumeric() || c == '-')
 }
 
-/// The bytes of the tag that the text begins with: `>` within quotes does not end it.
+/// Length of the tag at the start of the text; `>` in quotes does not end it.
 fn tag_length(text: &str) -> usize {
     let mut quote = None;
     let mut last = b' ';
     for (at, byte) in text.bytes().enumerate() {
         match (quote, byte) {
             (None, b'>') => return at + 1,
-            // Only after `=` does a quote open a value; elsewhere it is a slip of whoever wrote the page.
+            // A quote opens a value only after `=`; elsewhere it is a mistake in the page.
             (None, b'"' | b'\'') if last == b'=' => quote = Some(byte),
             (Some(open), byte) if byte == open => quote = None,
             _ => {}
@@ -209,7 +208,7 @@ impl<'s> Iterator for Pieces<'s> {
                 Some('/') if after.next().is_some_and(|c| c.is_ascii_alphabetic()) => {
                     return Some(self.tag());
                 }
-                // A lone sign is text, up to the next one.
+                // A lone `<` is text, up to the next one.
                 _ => {
                     let next = rest.get(1..).and_then(|rest| rest.find('<')).map(|at| at + 1);
                     return Some(Piece::Text(self.take(next.unwrap_or(rest.len()))));
@@ -219,7 +218,7 @@ impl<'s> Iterator for Pieces<'s> {
     }
 }
 
-/// The text of a little markup: tags dropped, entities decoded, white space folded.
+/// The text of a markup fragment: tags dropped, entities decoded, white space collapsed.
 pub(crate) fn text_of(markup: &str) -> String {
     let mut text = String::new();
     for piece in pieces(markup) {

@@ -1,4 +1,4 @@
-//! One search: providers are asked in order until one answers, and what went wrong before that is kept.
+//! Runs a search: tries the providers in order until one answers, and keeps the failures before that.
 
 use crate::{
     allow::{rule_of, what_to_add},
@@ -13,69 +13,69 @@ use docent_net::{Client, Policy, PolicySetting};
 use std::collections::HashSet;
 use url::Url;
 
-/// What was found.
+/// Result of a search.
 #[derive(Debug)]
 pub struct Found {
-    /// Who answered.
+    /// Provider that answered.
     pub provider: &'static str,
-    /// The host that the results came from.
+    /// Host of the results.
     pub host: String,
-    /// Best first. Empty only where the provider says that there are none.
+    /// Results, best first; empty only if the provider reports none.
     pub results: Vec<Hit>,
-    /// What the provider could not do, for people.
+    /// Remarks, such as unsupported options.
     pub notes: Vec<String>,
-    /// Who was asked before and did not answer.
+    /// Failures of providers tried before.
     pub failures: Vec<Failure>,
 }
 
 /// One result. Its texts are plain text from the web: data, never instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// Of the page.
+    /// Title of the page.
     pub title: String,
-    /// Its address, http or https, without marks that only count visits.
+    /// URL, http or https, without tracking parameters.
     pub url: String,
-    /// The part that matches; may be empty.
+    /// Matching excerpt; may be empty.
     pub snippet: String,
-    /// When it was published, as the provider says it.
+    /// Publication date, as given by the provider.
     pub date: Option<String>,
-    /// The site or the engine that it is from, as the provider says it.
+    /// Site or engine, as given by the provider.
     pub source: Option<String>,
-    /// Who found it.
+    /// Provider that found it.
     pub provider: &'static str,
 }
 
-/// Why there is no answer.
+/// Why a search failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// Nobody is configured.
+    /// No provider is configured.
     #[error(
-        "no search provider is configured; name one in web.providers of the operator's own docent.toml"
+        "no search provider is configured; add one to web.providers in the operator's own docent.toml"
     )]
     NoProviders,
-    /// No provider may be reached.
+    /// The policy allows no provider.
     #[error("{}; {}", why_not(*is_off), what_to_add(hosts, *is_off, setting))]
     NotAllowed {
-        /// The policy names no host at all.
+        /// Whether the policy allows no host at all.
         is_off: bool,
-        /// As rules name them.
+        /// Hosts, as written in rules.
         hosts: Vec<String>,
-        /// Where hosts are named.
+        /// Where the policy is configured.
         setting: PolicySetting,
     },
-    /// Whoever asked no longer waits.
+    /// The search was canceled.
     #[error("the search was stopped")]
     Stopped,
-    /// All were asked, and none answered.
+    /// All providers failed.
     #[error("{}", listed(.0))]
     Failed(Vec<Failure>),
 }
 
 fn why_not(is_off: bool) -> &'static str {
     if is_off {
-        "the network is off: the policy names no host, so the web can't be searched"
+        "the network is off: the policy allows no host, so the web can't be searched"
     } else {
-        "the policy of the network names none of the search providers"
+        "the network policy allows none of the search providers"
     }
 }
 
@@ -89,14 +89,14 @@ fn listed(failures: &[Failure]) -> String {
     }
 }
 
-/// What a provider's answer holds, before it is bounded.
+/// Results of a provider, before they are bounded.
 #[derive(Debug, Default)]
 pub(crate) struct Answered {
     pub(crate) results: Vec<Hit>,
     pub(crate) notes: Vec<String>,
 }
 
-/// Asks the providers in order. `stop` is asked before each request; the one under way ends within the client's limits.
+/// Tries the providers in order. `stop` is checked before each request; one in flight ends within the client's limits.
 pub fn search(
     query: &Query,
     providers: &[Provider],
@@ -104,7 +104,7 @@ pub fn search(
     stop: &dyn Fn() -> bool,
 ) -> Result<Found, SearchError> {
     check_allowed(providers, client.policy())?;
-    // One that the policy refuses is not asked, and takes none of the time.
+    // A provider refused by the policy is skipped and takes no time.
     let takes_time = |url: &Url| usize::from(client.policy().check(url).is_ok());
     let all = |provider: &Provider| provider.addresses().into_iter().map(takes_time).sum::<usize>();
     let mut failures = Vec::new();
@@ -137,7 +137,7 @@ pub fn search(
     Err(SearchError::Failed(failures))
 }
 
-/// Whether any provider may be asked. Nothing is sent.
+/// Checks that the policy allows some provider. Sends nothing.
 pub fn check_allowed(providers: &[Provider], policy: &Policy) -> Result<(), SearchError> {
     if providers.is_empty() {
         return Err(SearchError::NoProviders);
@@ -175,8 +175,8 @@ fn ask(
     let were_some = !results.is_empty();
     let results = tidied(results, query.max_results());
     if were_some && results.is_empty() {
-        // Found nothing and can use nothing are two things.
-        let expected = "result whose address can be opened";
+        // No results and no usable results are different.
+        let expected = "result with a usable URL";
         return Err(Trouble::UnknownLayout { host: host_of(address), expected });
     }
     Ok(Answered { results, notes })
@@ -186,7 +186,7 @@ pub(crate) fn host_of(url: &Url) -> String {
     url.host_str().unwrap_or_default().to_owned()
 }
 
-/// Plain and bounded, each page once, at most as many as are wanted.
+/// Cleans, bounds and deduplicates the results.
 fn tidied(results: Vec<Hit>, most: usize) -> Vec<Hit> {
     let mut seen = HashSet::new();
     let tidy = |hit: Hit| {

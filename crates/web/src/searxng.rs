@@ -1,4 +1,4 @@
-//! `SearXNG`: an instance of one's own that asks many engines, and answers in JSON where its settings allow that.
+//! `SearXNG`: a self-hosted metasearch engine, which answers in JSON if its settings allow it.
 
 use crate::{
     json,
@@ -21,7 +21,7 @@ struct Page {
 
 #[derive(Deserialize)]
 struct One {
-    /// None for answers that are no pages.
+    /// `None` for answers that are not pages.
     #[serde(default)]
     url: Option<String>,
     #[serde(default)]
@@ -56,12 +56,12 @@ pub(crate) fn ask(
     let host = host_of(base);
     match response.status {
         200 => {}
-        // Of the proxy before it: an instance itself knows no keys.
+        // From its proxy: an instance itself has no keys.
         401 if key.is_none() => return Err(Trouble::KeyMissing { provider: "searxng" }),
         401 => {
             return Err(Trouble::KeyRefused { host, provider: "searxng", status: 401 });
         }
-        // A proxy answers so as well.
+        // A proxy may return this too.
         403 => return Err(Trouble::JsonOff { host, has_key: key.is_some() }),
         _ => return Err(Trouble::of_status(&host, &response)),
     }
@@ -80,7 +80,7 @@ pub(crate) fn ask(
     Ok(Answered { results: page.results.into_iter().map(hit).collect(), notes: Vec::new() })
 }
 
-/// `[["google", "timeout"], …]` for people.
+/// Formats `[["google", "timeout"], …]`.
 fn named(engines: &[Value]) -> String {
     let one = |engine: &Value| {
         let words = engine.as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -1,4 +1,4 @@
-//! Tavily's interface for searches.
+//! The Tavily search API.
 
 use crate::{
     json,
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-/// Characters of a query that it takes.
+/// Maximum length of a query in characters.
 const MOST_CHARACTERS: usize = 400;
 
 #[derive(Deserialize)]
@@ -66,7 +66,7 @@ pub(crate) fn ask(
     let unheeded = query
         .region
         .as_ref()
-        .map(|region| format!("tavily takes no region, so {region} was left out"));
+        .map(|region| format!("tavily does not support regions; searched without {region}"));
     Ok(Answered {
         results: page.results.into_iter().map(hit).collect(),
         notes: unheeded.into_iter().collect(),

@@ -1,179 +1,179 @@
-//! What keeps one provider from answering, and what can be done about it.
+//! Errors of search providers, and what to do about them.
 
 use crate::allow::what_to_add;
 use docent_net::{FetchError, PolicySetting, Refusal, Response};
 use std::time::Duration;
 
-/// Why one provider gave no results.
+/// Why a provider failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// It wants proof that a person asks.
+    /// It requires a bot check.
     #[error(
-        "{host} asks for proof that this is no robot; wait some minutes, or configure another provider"
+        "{host} requires a bot check; wait a few minutes, or configure another provider"
     )]
     Challenge {
-        /// Who.
+        /// The host or provider.
         host: String,
     },
-    /// It took the request and sent no results.
+    /// It accepted the request but sent no results.
     #[error(
-        "{host} answered 202 Accepted and no results, as it does when asked too often; wait some minutes"
+        "{host} returned 202 Accepted without results, probably a rate limit; wait a few minutes"
     )]
     Accepted {
-        /// Who.
+        /// The host or provider.
         host: String,
     },
-    /// Its page has changed, or is another one.
-    #[error("the page of {host} has a layout that is not known: it has no {expected}")]
+    /// Its page has an unknown layout.
+    #[error("the page of {host} has an unknown layout: it has no {expected}")]
     UnknownLayout {
-        /// Who.
+        /// The host or provider.
         host: String,
-        /// What was looked for.
+        /// What was expected.
         expected: &'static str,
     },
-    /// Its page ends in the middle.
-    #[error("the page of {host} ends in the middle, before any result; try again")]
+    /// Its page is incomplete.
+    #[error("the page of {host} is truncated before any result; try again")]
     CutOff {
-        /// Who.
+        /// The host or provider.
         host: String,
     },
-    /// There is nothing in its page.
+    /// Its page is empty.
     #[error("{host} sent an empty page; try again, or configure another provider")]
     Empty {
-        /// Who.
+        /// The host or provider.
         host: String,
     },
-    /// It was asked too often.
-    #[error("{host} is asked too often{}", wait(*retry_after))]
+    /// It limits the rate of requests.
+    #[error("{host} is rate limiting requests{}", wait(*retry_after))]
     RateLimited {
-        /// Who.
+        /// The host or provider.
         host: String,
-        /// How long it wants to be left alone.
+        /// Requested delay.
         retry_after: Option<Duration>,
     },
-    /// It needs a key, and none is configured.
+    /// It requires a key, and none is configured.
     #[error(
-        "{provider} needs a key, and none is configured; set one under [web] in the operator's own docent.toml, or leave {provider} out"
+        "{provider} requires a key; set one under [web] in the operator's own docent.toml, or remove {provider}"
     )]
     KeyMissing {
-        /// Who.
+        /// The host or provider.
         provider: &'static str,
     },
-    /// It does not take the key.
-    #[error("{host} refuses the key of {provider} (status {status}); set one that is valid")]
+    /// It rejected the key.
+    #[error("{host} rejected the {provider} key (status {status}); set a valid one")]
     KeyRefused {
-        /// Who.
+        /// The host or provider.
         host: String,
-        /// As the configuration names it.
+        /// Provider name in the configuration.
         provider: &'static str,
-        /// What it answered.
+        /// Status code.
         status: u16,
     },
-    /// The month's searches are used up.
-    #[error("{host} says that the plan of this key is used up (status {status})")]
+    /// The quota is used up.
+    #[error("the quota of this key at {host} is used up (status {status})")]
     UsedUp {
-        /// Who.
+        /// The host or provider.
         host: String,
-        /// What it answered.
+        /// Status code.
         status: u16,
     },
-    /// An instance that answers people alone.
+    /// The instance does not serve JSON.
     #[error(
-        "{host} does not answer in JSON (status 403); in its settings.yml, add json to search.formats and restart it{}",
+        "{host} does not serve JSON (status 403); add json to search.formats in its settings.yml and restart it{}",
         or_another_key(*has_key)
     )]
     JsonOff {
-        /// Who.
+        /// The host or provider.
         host: String,
-        /// A key was sent, which may be what is refused.
+        /// Whether a key was sent, which may be the cause.
         has_key: bool,
     },
-    /// What it sends can't be read.
-    #[error("{host} sent something that is not the JSON of a search: {reason}")]
+    /// Its response is not valid JSON.
+    #[error("{host} sent an invalid JSON response: {reason}")]
     NotJson {
-        /// Who.
+        /// The host or provider.
         host: String,
-        /// What is wrong with it.
+        /// The cause.
         reason: String,
     },
-    /// The engines behind it failed, so that nothing found is no answer.
-    #[error("{host} found nothing because the engines behind it failed: {engines}")]
+    /// Its engines failed, so that an empty result means nothing.
+    #[error("{host} found nothing because its engines failed: {engines}")]
     EnginesFailed {
-        /// Who.
+        /// The host or provider.
         host: String,
-        /// Which, and why.
+        /// The engines, and why they failed.
         engines: String,
     },
-    /// It takes no query as long.
-    #[error("{provider} takes at most {most}; shorten the query")]
+    /// The query is too long.
+    #[error("{provider} accepts at most {most}; shorten the query")]
     TooLong {
-        /// Who.
+        /// The host or provider.
         provider: &'static str,
-        /// How much.
+        /// The limit.
         most: &'static str,
     },
-    /// Another status than was expected.
-    #[error("{host} answered with status {status}")]
+    /// An unexpected status.
+    #[error("{host} returned status {status}")]
     Status {
-        /// Who.
+        /// The host or provider.
         host: String,
-        /// Such as 500.
+        /// Status code, such as 500.
         status: u16,
     },
-    /// The policy does not name it, though it names another provider.
-    #[error("the policy does not name {}; {}", hosts.join(" or "), what_to_add(hosts, false, setting))]
+    /// The policy does not allow it, but allows another provider.
+    #[error("the policy does not allow {}; {}", hosts.join(" or "), what_to_add(hosts, false, setting))]
     NotAllowed {
-        /// As rules name them.
+        /// Hosts, as written in rules.
         hosts: Vec<String>,
-        /// Where hosts are named.
+        /// Where the policy is configured.
         setting: PolicySetting,
     },
-    /// It sends the search on.
+    /// It redirects the search.
     #[error(
-        "{host} sends this search on to {to}, where it does not go; {}set its address under [web] in the operator's own docent.toml",
+        "{host} redirects this search to {to}, which is not followed; {}set its URL under [web] in the operator's own docent.toml",
         without_marks(*has_mark)
     )]
     SentOn {
-        /// Who.
+        /// The host or provider.
         host: String,
-        /// Where to.
+        /// Target of the redirect.
         to: String,
-        /// A word begins with `!`, which sends a search on to another engine.
+        /// Whether a word starts with `!`, which redirects to another engine.
         has_mark: bool,
     },
-    /// The request may not be made for another reason.
+    /// Refused for another reason.
     #[error(transparent)]
     Refused(Refusal),
-    /// No answer in time.
+    /// No response in time.
     #[error("{0}")]
     TimedOut(#[source] FetchError),
-    /// No connection, or nothing in it that makes sense.
+    /// No connection, or a malformed response.
     #[error("{}", .0.told())]
     Unreachable(#[source] FetchError),
 }
 
 fn wait(retry_after: Option<Duration>) -> String {
     match retry_after {
-        Some(time) => format!("; it says to wait {} s", time.as_secs()),
-        None => "; wait some minutes, or configure another provider".to_owned(),
+        Some(time) => format!("; retry after {} s", time.as_secs()),
+        None => "; wait a few minutes, or configure another provider".to_owned(),
     }
 }
 
 const fn or_another_key(has_key: bool) -> &'static str {
-    if has_key { ", or set a key that the proxy before it takes" } else { "" }
+    if has_key { ", or set a key that its proxy accepts" } else { "" }
 }
 
 const fn without_marks(has_mark: bool) -> &'static str {
-    if has_mark { "leave out words that begin with `!`, or " } else { "" }
+    if has_mark { "remove words that start with `!`, or " } else { "" }
 }
 
 impl Trouble {
-    /// Whether asking the same service again at once would be asking too often.
+    /// Whether an immediate retry would exceed a rate limit.
     pub(crate) const fn ends_the_service(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::UsedUp { .. })
     }
 
-    /// A status that no provider means well by.
+    /// Maps an unexpected status.
     pub(crate) fn of_status(host: &str, response: &Response) -> Self {
         let host = host.to_owned();
         match response.status {
@@ -199,13 +199,13 @@ impl From<FetchError> for Trouble {
     }
 }
 
-/// One provider's failure.
+/// Failure of a provider.
 #[derive(Debug, thiserror::Error)]
 #[error("{provider}: {trouble}")]
 pub struct Failure {
-    /// Who.
+    /// Name of the provider.
     pub provider: &'static str,
-    /// Why.
+    /// The cause.
     #[source]
     pub trouble: Trouble,
 }

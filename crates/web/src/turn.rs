@@ -1,11 +1,11 @@
-//! Work that is done by one at a time, and how long the others wait for it.
+//! A slot for exclusive work, with a wait until a deadline.
 
 use std::{
     sync::{Condvar, Mutex, PoisonError},
     time::Instant,
 };
 
-/// What one at a time may have.
+/// A slot that one thread at a time may hold.
 #[derive(Debug)]
 pub(crate) struct Turn {
     state: Mutex<State>,
@@ -15,7 +15,7 @@ pub(crate) struct Turn {
 #[derive(Debug)]
 struct State {
     taken: bool,
-    /// How often somebody went to wait.
+    /// Number of waits.
     #[cfg(test)]
     waits: usize,
 }
@@ -27,7 +27,7 @@ impl State {
     }
 }
 
-/// A turn that was taken. Dropping it gives it back.
+/// The held slot; released on drop.
 #[derive(Debug)]
 pub(crate) struct Taken<'a>(&'a Turn);
 
@@ -41,7 +41,7 @@ impl Turn {
         Self { state: Mutex::new(state), given_back: Condvar::new() }
     }
 
-    /// Waits until then at the latest; `None` where somebody else still has it.
+    /// Waits for the slot until the deadline; `None` if it is still taken.
     pub(crate) fn take(&self, until: Instant) -> Option<Taken<'_>> {
         let left = until.saturating_duration_since(Instant::now());
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,20 +1,20 @@
-//! Text from outside, made plain: one line, bounded.
+//! Cleans external text: one line, bounded.
 
-/// The longest title of a result.
+/// Maximum length of a title.
 pub(crate) const LONGEST_TITLE: usize = 300;
-/// The longest snippet of a result.
+/// Maximum length of a snippet.
 pub(crate) const LONGEST_SNIPPET: usize = 1000;
-/// The longest name, date or address that a page says about itself.
+/// Maximum length of a name, date or URL in page metadata.
 pub(crate) const LONGEST_FACT: usize = 300;
 
-/// One space wherever there is white space or a control character, and none at the ends.
+/// Collapses white space and control characters to single spaces, and trims.
 pub(crate) fn fold(text: &str) -> String {
     let is_gap = |c: char| c.is_whitespace() || c.is_control();
     let words = text.split(is_gap).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The first characters of a text, marked where there were more.
+/// Truncates a text, with an ellipsis if anything was cut.
 pub(crate) fn bounded(text: &str, most: usize) -> String {
     if text.chars().nth(most).is_none() {
         return text.to_owned();
@@ -23,7 +23,7 @@ pub(crate) fn bounded(text: &str, most: usize) -> String {
     format!("{}…", start.trim_end())
 }
 
-/// Folded and bounded; nothing where nothing is said.
+/// Collapses and truncates a text; `None` if empty.
 pub(crate) fn said(text: &str, most: usize) -> Option<String> {
     let folded = bounded(&fold(text), most);
     (!folded.is_empty()).then_some(folded)

@@ -1,45 +1,45 @@
-//! XML of strangers, parsed in time and memory in proportion to its length.
+//! Parses untrusted XML in time and memory proportional to its length.
 //!
-//! The parser bounds nodes and nothing else: it compares each attribute with those before it, hands namespaces down to each
-//! element that declares one, and repeats an entity as often as it is named. What would cost more than its length is looked
-//! for in one pass before, and refused.
+//! The parser itself limits only the number of nodes: it compares each attribute with the previous ones, copies
+//! namespaces to each element that declares one, and expands entities repeatedly. A pass before parsing refuses input
+//! that would cost more than its length.
 
 pub use roxmltree::{Attribute, Document, Node};
 
 use roxmltree::ParsingOptions;
 use std::collections::HashSet;
 
-/// Elements, texts and comments in one file; each takes many times its length in memory.
+/// Maximum number of elements, texts and comments per file; each takes many times its length in memory.
 pub const MOST_NODES: u32 = 4_000_000;
-/// Attributes of one element.
+/// Maximum number of attributes per element.
 const MOST_ATTRIBUTES: usize = 256;
-/// Prefixes that namespaces are given in one file. Offices use about fifty.
+/// Maximum number of namespace prefixes per file. Office formats use about fifty.
 const MOST_PREFIXES: usize = 256;
-/// Namespaces that are handed down, over all elements.
+/// Maximum number of inherited namespaces, over all elements.
 const MOST_HANDED_DOWN: usize = 4_000_000;
-/// The parser makes room for one attribute at each.
+/// Maximum number of equals signs; the parser reserves an attribute for each.
 const MOST_EQUALS: usize = 16_000_000;
 
-/// Why XML is not read.
+/// Why XML is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum BadXml {
-    /// It is none.
+    /// Not well-formed XML.
     #[error("{0}")]
     Parse(#[from] roxmltree::Error),
-    /// It would take far more than its length to read.
-    #[error("it is refused: it has more {0} than any document needs")]
+    /// Parsing would cost far more than its length.
+    #[error("refused: too many {0}")]
     TooCostly(&'static str),
-    /// It declares entities, which can be made to grow without end.
-    #[error("it is refused: it declares entities; write out what they stand for")]
+    /// It declares entities, which can expand without limit.
+    #[error("refused: it declares entities; write out their values")]
     Entities,
 }
 
-/// Parses a file of at most [`MOST_NODES`]. A document type may be named, as old files do.
+/// Parses a file of at most [`MOST_NODES`] nodes. Allows a document type without entities, as old files have.
 pub fn parse(text: &str) -> Result<Document<'_>, BadXml> {
     parse_within(text, MOST_NODES)
 }
 
-/// Parses a file of at most so many nodes.
+/// Parses a file of at most `nodes` nodes.
 pub fn parse_within(text: &str, nodes: u32) -> Result<Document<'_>, BadXml> {
     look_over(text, nodes as usize)?;
     let options =
@@ -51,7 +51,7 @@ fn look_over(text: &str, nodes: usize) -> Result<(), BadXml> {
     if text.contains("<!DOCTYPE") && text.contains("<!ENTITY") {
         return Err(BadXml::Entities);
     }
-    // An element has one at its start and one at its end.
+    // An element has a start tag and an end tag.
     if text.bytes().filter(|byte| *byte == b'<').count() > nodes.saturating_mul(2) {
         return Err(BadXml::TooCostly("elements"));
     }
@@ -60,7 +60,7 @@ fn look_over(text: &str, nodes: usize) -> Result<(), BadXml> {
     }
     let mut prefixes = HashSet::new();
     let mut declared: usize = 0;
-    // No tag has a `<` within, so that each is seen whole. What else is taken for a tag is in comments and the like.
+    // No tag contains `<`, so each is seen completely. Other matches are in comments and the like.
     for tag in text.split('<').skip(1) {
         let mut attributes = 0;
         for name in names(tag) {
@@ -81,7 +81,7 @@ fn look_over(text: &str, nodes: usize) -> Result<(), BadXml> {
     Ok(())
 }
 
-/// The names of a tag's attributes. Nothing that the parser takes is left out; what it refuses may be.
+/// The names of a tag's attributes. Includes everything the parser accepts; may omit what it rejects.
 fn names(tag: &str) -> impl Iterator<Item = &str> {
     let start = tag.find(|letter: char| letter.is_ascii_whitespace() || letter == '>');
     let mut rest = start.map_or("", |start| tag.split_at(start).1);
@@ -90,7 +90,7 @@ fn names(tag: &str) -> impl Iterator<Item = &str> {
         let value = after.trim_ascii_start();
         let quote = value.chars().next().filter(|letter| matches!(letter, '"' | '\''))?;
         rest = value.get(1..)?.split_once(quote)?.1;
-        // Where the tag has ended, this is text.
+        // After the end of the tag, this is text.
         (!name.contains('>')).then(|| name.trim_ascii())
     })
 }

@@ -243,7 +243,7 @@ fn a_tool_that_is_off_is_not_allowed() {
     place.settings("policy.network.hosts = [\"docs.example.com\"]\n");
     test(&["web_search"])
         .ends(1)
-        .prints("names none of the search providers")
+        .prints("allows none of the search providers")
         .prints("to the list");
     test(&["fetch_page"]).ends(0).prints("allowed: fetch_page");
     test(&["outline", "--key", "ci"]).ends(2).says("no key \"ci\"; none are configured");
@@ -498,7 +498,7 @@ async fn a_signal_puts_the_hosts_in_force() {
         let url = json!({"url": format!("http://{address}/")});
         let told = server.ask("tools/call", call("fetch_page", url)).await.unwrap().to_string();
         assert_eq!(told.contains("lamp"), is_named, "{settings}: {told}");
-        assert_eq!(told.contains("does not name"), !is_named, "{settings}: {told}");
+        assert_eq!(told.contains("does not allow"), !is_named, "{settings}: {told}");
         assert_eq!(site.heads().len(), usize::from(is_named), "{settings}");
     }
 }

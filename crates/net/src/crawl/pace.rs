@@ -1,17 +1,17 @@
-//! When the next request may be sent.
+//! Paces requests to a host.
 
 use std::{
     thread,
     time::{Duration, Instant},
 };
 
-/// However long the pause, somebody may want to stop.
+/// How often to check for a stop during a pause.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// A longer gap is none that anybody waits for; it also keeps sums of times in their range.
+/// Maximum pause; also keeps time arithmetic in range.
 const LONGEST_GAP: Duration = Duration::from_hours(24);
 
-/// One host's pause between the end of a request and the next one.
+/// The pause between requests to one host.
 #[derive(Debug)]
 pub(super) struct Pace {
     gap: Duration,
@@ -24,7 +24,7 @@ impl Pace {
         Self { gap, next: Instant::now() + gap }
     }
 
-    /// Waits for the next request's time. False if it is not wanted any more.
+    /// Waits until the next request is due. False if stopped.
     pub(super) fn wait(&self, stop: &dyn Fn() -> bool) -> bool {
         loop {
             if stop() {
@@ -38,12 +38,12 @@ impl Pace {
         }
     }
 
-    /// A request has ended; the next may be sent after the pause, or after this long if that is longer.
+    /// Starts the pause after a request; it takes at least this long.
     pub(super) fn rest(&mut self, at_least: Duration) {
         self.next = Instant::now() + self.gap.max(at_least.min(LONGEST_GAP));
     }
 
-    /// The pause before a failed request is sent again, for the first time.
+    /// The first retry delay of a failed request.
     pub(super) fn backoff(&self) -> Duration {
         self.gap.saturating_mul(5)
     }

@@ -1,4 +1,4 @@
-//! What becomes of one URL: asking for it, as often as is polite, and keeping what comes.
+//! Handles one URL: requests it, with polite retries, and stores the result.
 
 use super::{Crawl, CrawlError, End, Found, base, now};
 use crate::{
@@ -13,23 +13,23 @@ use crate::{
 use std::time::Duration;
 use url::Url;
 
-/// Times that one URL is asked for.
+/// Maximum number of requests per URL.
 const TRIES: u32 = 3;
-/// Failures in a row after which a site counts as gone.
+/// Failures in a row after which the crawl gives up.
 const MOST_FAILURES: u32 = 10;
-/// The longest pause that is waited for. A site that asks for a longer one is left alone.
+/// Maximum pause that is honored; the crawl stops if a site asks for a longer one.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-/// Redirects that lead from one to the next.
+/// Maximum number of chained redirects.
 const MOST_HOPS: u8 = 5;
-/// Crawls in a row that must miss a page before it is dropped: sites lose pages for an hour when they are built anew.
+/// Crawls in a row that must miss a page before it is removed: rebuilds hide pages for a while.
 const MISSES: u8 = 2;
-/// How often the links of the same bytes are followed. Without a bound, a site that answers everything with one page has no
-/// end; with one alone, `/docs` would hide the links of `/docs/`.
+/// How often the links of identical pages are followed. Without a limit, a site that answers everything with one page
+/// never ends; with a limit of one, `/docs` would hide the links of `/docs/`.
 const MOST_FOLLOWED: u8 = 3;
-/// Bytes of a digest that tell pages apart.
+/// Bytes of a page digest.
 const DIGEST: usize = 16;
 
-/// What came of asking.
+/// Result of requesting a URL.
 enum Asked {
     Answer(Box<Response>),
     Refused(String),
@@ -37,7 +37,7 @@ enum Asked {
     Ended(End),
 }
 
-/// What is kept of a URL before it is asked for again.
+/// The stored version of a URL before it is requested again.
 #[derive(Default)]
 struct Before {
     page: Option<Page>,
@@ -45,11 +45,11 @@ struct Before {
 }
 
 impl Crawl<'_, '_> {
-    /// Tells the end of the crawl, if this is it.
+    /// Handles one URL. Returns the end of the crawl, if reached.
     pub(super) fn visit(&mut self, found: &Found) -> Result<Option<End>, CrawlError> {
         let url = &found.url;
         if !self.robots.allows(url) {
-            self.result.tell(url.as_str(), "the site's robots.txt does not allow it");
+            self.result.tell(url.as_str(), "disallowed by the site's robots.txt");
             self.settle(url.as_str(), Outcome::Refused, None)?;
             return Ok(None);
         }
@@ -57,7 +57,7 @@ impl Crawl<'_, '_> {
         if let Some(page) = &before.page {
             before.bytes = self.shelf.get(&page.file)?;
         }
-        // Only bytes that are still there can be unchanged.
+        // Send validators only if the stored bytes still exist.
         let known = before.page.as_ref().filter(|_| before.bytes.is_some());
         let validators = known.map(|page| page.validators.clone()).unwrap_or_default();
         match self.ask(url, &validators) {
@@ -66,7 +66,7 @@ impl Crawl<'_, '_> {
                 self.result.tell(url.as_str(), &reason);
                 self.settle(url.as_str(), Outcome::Refused, before.page)?;
             }
-            // Not written down: a crawl that goes on from here asks again.
+            // Not recorded: a resumed crawl requests it again.
             Asked::Failed(reason) => {
                 self.result.tell(url.as_str(), &reason);
                 self.result.failed += 1;
@@ -87,7 +87,7 @@ impl Crawl<'_, '_> {
             self.pace.rest(Duration::ZERO);
             let (reason, wish) = match answer {
                 Ok(answer) if is_failure(answer.status) => {
-                    (format!("it answers {}", answer.status), Some(answer))
+                    (format!("status {}", answer.status), Some(answer))
                 }
                 Ok(answer) => {
                     self.failures = 0;
@@ -104,10 +104,10 @@ impl Crawl<'_, '_> {
                 let why = asked.filter(|_| too_long).map_or_else(
                     || {
                         format!(
-                            "{MOST_FAILURES} requests in a row have failed; the last one: {reason}"
+                            "{MOST_FAILURES} requests in a row failed; the last one: {reason}"
                         )
                     },
-                    |asked| format!("the site asks to be left alone for {} s", asked.as_secs()),
+                    |asked| format!("the site asks to retry after {} s", asked.as_secs()),
                 );
                 self.result.tell(url.as_str(), &why);
                 return Asked::Ended(End::GaveUp);
@@ -132,7 +132,7 @@ impl Crawl<'_, '_> {
             (404 | 410, before) => self.missing(url, answer.status, before.page),
             (300..=399, before) => self.moved(found, answer, before.page),
             (status, before) => {
-                self.result.tell(url.as_str(), &format!("it answers {status}"));
+                self.result.tell(url.as_str(), &format!("status {status}"));
                 self.settle(url.as_str(), Outcome::Refused, before.page)
             }
         }
@@ -150,23 +150,23 @@ impl Crawl<'_, '_> {
 
     fn missing(&mut self, url: &Url, status: u16, page: Option<Page>) -> Result<(), ShelfError> {
         if *url == self.start {
-            self.result.tell(url.as_str(), &format!("the first page of the site answers {status}"));
+            self.result.tell(url.as_str(), &format!("the start page returned status {status}"));
         }
         match page {
             Some(page) if status == 404 && page.missing.saturating_add(1) < MISSES => {
                 let page = Page { missing: page.missing.saturating_add(1), ..page };
                 let reason =
-                    "it is not found; it is dropped if the next crawl does not find it either";
+                    "not found; it is removed if the next crawl does not find it either";
                 self.result.tell(url.as_str(), reason);
                 self.settle(url.as_str(), Outcome::Skipped, Some(page))
             }
             Some(_) => self.settle(url.as_str(), Outcome::Gone, None),
-            // A link to nowhere.
+            // A broken link.
             None => self.settle(url.as_str(), Outcome::Skipped, None),
         }
     }
 
-    /// Where it leads to is asked for in its turn, if the site's rules and the scope allow it.
+    /// Queues the target of a redirect, if robots.txt and the scope allow it.
     fn moved(
         &mut self,
         found: &Found,
@@ -185,11 +185,11 @@ impl Crawl<'_, '_> {
         };
         match next.clone().and_then(|next| self.scope.admit(next)) {
             Some(next) if found.hops < MOST_HOPS => self.found(next, found.hops + 1)?,
-            Some(_) => self.result.tell(url.as_str(), "too many redirects lead on from each other"),
+            Some(_) => self.result.tell(url.as_str(), "too many redirects"),
             None if *url == self.start => {
                 let to = next.map_or_else(|| "nowhere".to_owned(), |next| next.to_string());
                 let reason =
-                    format!("it redirects to {to}, outside the site; begin there if it is meant");
+                    format!("redirects to {to}, outside the site; start there if that is intended");
                 self.result.tell(url.as_str(), &reason);
             }
             None => {}
@@ -246,13 +246,13 @@ impl Crawl<'_, '_> {
         *times <= MOST_FOLLOWED
     }
 
-    /// Whether the page wants to be found at another URL of the site, which is then asked for. Sites also name another
-    /// version of themselves, outside the scope; then this one is what is wanted.
+    /// Whether the page has a canonical URL elsewhere on the site, which is then queued. A canonical URL outside the
+    /// scope, such as another version of the site, is ignored.
     fn is_elsewhere(&mut self, found: &Found, links: &Links) -> Result<bool, ShelfError> {
         let base = base(&found.url, links);
         let place = links.canonical.as_ref().and_then(|text| join_url(&base, text).ok());
         let Some(place) = place.and_then(|place| self.scope.admit(place)) else { return Ok(false) };
-        // Two pages that name each other, or one that is not there: better this one than none.
+        // If two pages point at each other, or the target is missing, keep this one.
         if place == found.url || self.passed.contains(place.as_str()) || !self.robots.allows(&place)
         {
             return Ok(false);
@@ -266,17 +266,17 @@ impl Crawl<'_, '_> {
     }
 }
 
-/// Whether the status says more about the site than about the page.
+/// Whether the status is a failure of the site rather than of the page.
 const fn is_failure(status: u16) -> bool {
     status == 429 || status >= 500
 }
 
-/// Whether it is worth asking again.
+/// Whether the request is worth retrying.
 const fn is_passing(status: u16) -> bool {
     matches!(status, 429 | 502 | 503 | 504)
 }
 
-/// What headers ask of all crawlers, or of docent by name.
+/// Reads robots directives from headers, for all crawlers or for docent.
 fn headers_ask(answer: &Response, asks: &mut Asks) {
     for value in answer.headers("x-robots-tag") {
         match value.split_once(':') {

@@ -1,4 +1,4 @@
-//! A shelf in a folder: the pages, their list, and the notes of a crawl that has not ended.
+//! A page store in a folder: the pages, their list, and the events of an unfinished crawl.
 
 use super::{Event, Page, Saved, Shelf, ShelfError};
 use docent_files::{Access, DataFile, Durability, Folder};
@@ -8,16 +8,16 @@ use std::{
     path::Path,
 };
 
-/// The folder with the pages.
+/// Folder of the pages.
 pub const PAGES: &str = "pages";
 const STATE: &str = "crawl.json";
 const NOTES: &str = "crawl.jsonl";
-/// Larger files of ours are not ours.
+/// Maximum size of a state file; a larger one is not ours.
 const LARGEST: u64 = 256 << 20;
-/// The form of the list.
+/// Format version of the list.
 const VERSION: u32 = 1;
 
-/// A shelf in a folder that no one else writes to. No link in it is followed.
+/// A page store in a folder that no other process writes to. Follows no links in it.
 #[derive(Debug)]
 pub struct FolderShelf {
     folder: Folder,
@@ -31,12 +31,12 @@ struct State<P> {
 }
 
 impl FolderShelf {
-    /// A shelf in this folder, with what is there.
+    /// Opens the store in this folder.
     pub fn new(folder: impl Into<Folder>) -> Self {
         Self { folder: folder.into(), notes: None }
     }
 
-    /// The pages as the last crawl left them, finished or not.
+    /// The pages of the last crawl, finished or not.
     pub fn pages(&mut self) -> Result<Vec<Page>, ShelfError> {
         let saved = self.saved()?;
         Ok(saved.after().into_values().collect())
@@ -68,7 +68,7 @@ impl FolderShelf {
     fn open_notes(&self) -> io::Result<DataFile> {
         self.folder.make(Access::Private)?;
         let mut notes = self.folder.append(NOTES, Access::Private)?;
-        // A kill may have torn the last line; the next one must not be joined to it.
+        // A kill may have truncated the last line; the next one must not be appended to it.
         let mut bytes = Vec::new();
         notes.read_to_end(&mut bytes)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -103,14 +103,14 @@ impl Shelf for FolderShelf {
         if let Some(bytes) = self.read(STATE)? {
             let state: State<Vec<Page>> = serde_json::from_slice(&bytes)
                 .map_err(|source| ShelfError::Damaged { file: STATE.to_owned(), source })?;
-            // A list in another form is of no use, and its pages are fetched again.
+            // A list in another format is useless; its pages are fetched again.
             if state.version == VERSION {
                 saved.pages = state.pages;
             }
         }
         let notes = self.read(NOTES)?.unwrap_or_default();
         let lines = notes.split_inclusive(|byte| *byte == b'\n');
-        // A line without an end is torn.
+        // A line without a newline is truncated.
         let whole = lines.filter(|line| line.ends_with(b"\n"));
         saved.events = whole.filter_map(|line| serde_json::from_slice(line).ok()).collect();
         Ok(saved)
@@ -140,7 +140,7 @@ impl Shelf for FolderShelf {
             folder.remove_empty(name)
         };
         for parent in Path::new(&file).ancestors().skip(1) {
-            // Stops at the first that holds something.
+            // Stops at the first folder that is not empty.
             if parent == Path::new(PAGES) || remove_empty(parent).is_err() {
                 break;
             }
@@ -160,7 +160,7 @@ impl Shelf for FolderShelf {
         let state = State { version: VERSION, pages };
         let bytes = serde_json::to_vec(&state).map_err(damaged)?;
         self.replace(STATE, &bytes, Durability::Synced)?;
-        // The notes say nothing that the list does not: a kill in between does no harm.
+        // The events add nothing to the list now, so a kill in between is harmless.
         self.notes = None;
         match self.folder.remove(NOTES) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => Err(io_error(NOTES, source)),
@@ -260,7 +260,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(STATE), "{").unwrap();
         let told = shelf(folder.path()).saved().unwrap_err().to_string();
-        assert_eq!(told, "crawl.json is damaged; remove it to crawl the site from the start");
+        assert_eq!(told, "crawl.json is corrupt; remove it to crawl the site from the start");
         std::fs::write(folder.path().join(STATE), "{\"version\":9,\"pages\":[]}").unwrap();
         assert_eq!(shelf(folder.path()).saved().unwrap(), Saved::default());
     }

@@ -358,5 +358,5 @@ fn sitemaps_lead_to_pages_without_links() {
     assert_eq!(counts(&crawled), [2, 0, 0, 0, 0, 0], "{crawled:?}");
     assert_eq!(fixture.kept(), ["/docs/", "/docs/alone"]);
     assert_eq!(crawled.problems.len(), 1);
-    assert!(crawled.problems[0].reason.ends_with("/missing.xml answers 404"), "{crawled:?}");
+    assert!(crawled.problems[0].reason.ends_with("/missing.xml returned status 404"), "{crawled:?}");
 }

@@ -84,7 +84,7 @@ fn what_is_not_named_is_not_asked() {
     let client = Client::new(Policy::parse(["docs.example.com"]).unwrap(), bounded());
     let told = get(&client, &server.url("/")).unwrap_err().to_string();
     let want = format!(
-        "the policy does not name {}; add it to policy.network.hosts in ~/.config/docent/docent.toml",
+        "the policy does not allow {}; add it to policy.network.hosts in ~/.config/docent/docent.toml",
         server.address
     );
     assert_eq!(told, want);
@@ -164,7 +164,7 @@ fn a_lookup_without_an_end_ends() {
     let none = Scripted::new(&[&[]]);
     let client = Client::with_lookup(client.policy().clone(), quick(), none);
     let error = get(&client, &Url::parse("http://docs.test/").unwrap()).unwrap_err();
-    assert_eq!(error.told(), "docs.test can't be reached: host not found");
+    assert_eq!(error.told(), "cannot reach docs.test: host not found");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_redirect_writes_an_address_plainly() {
             let error = get(&client, &url).unwrap_err();
             let refused = matches!(error, FetchError::Refused(Refusal::Notation { .. }));
             assert!(refused, "{place}: {error:?}");
-            assert!(error.to_string().contains("write it plainly, as 127.0.0.1"), "{error}");
+            assert!(error.to_string().contains("write it as 127.0.0.1"), "{error}");
             let error = client.send(&Request::get(url), Body::First(10)).unwrap_err();
             assert!(matches!(error, FetchError::Refused(Refusal::Notation { .. })), "{error:?}");
             let asked = server.asked();

@@ -79,8 +79,8 @@ fn a_region_that_is_not_known_is_left_out_and_told() {
     let server = Server::start(move |_| json_reply(&page));
     for (name, region, country, note) in [
         ("brave", "de-de", Some("country=DE"), None),
-        ("brave", "is-is", None, Some("brave knows no country IS, so is-is was left out")),
-        ("tavily", "de-de", None, Some("tavily takes no region, so de-de was left out")),
+        ("brave", "is-is", None, Some("brave does not support the country IS; searched without is-is")),
+        ("tavily", "de-de", None, Some("tavily does not support regions; searched without de-de")),
     ] {
         let query = Query::parse("x", 1).unwrap().region(Region::parse(region).unwrap());
         let provider = provider(name, &server);
@@ -128,19 +128,19 @@ fn nothing_found_is_told_from_failures() {
             json!({"results": [], "unresponsive_engines": [["bing", "timeout"]]}),
             Err("bing: timeout"),
         ),
-        ("searxng", json!({"results": [{"url": null}]}), Err("layout that is not known")),
-        ("searxng", json!({}), Err("not the JSON of a search")),
+        ("searxng", json!({"results": [{"url": null}]}), Err("unknown layout")),
+        ("searxng", json!({}), Err("sent an invalid JSON response")),
         ("brave", json!({"type": "search", "query": {}}), Ok(0)),
-        ("brave", json!({"type": "ErrorResponse"}), Err("layout that is not known")),
-        ("brave", json!({}), Err("layout that is not known")),
-        ("brave", json!([]), Err("layout that is not known")),
-        ("brave", json!(1), Err("not the JSON of a search")),
+        ("brave", json!({"type": "ErrorResponse"}), Err("unknown layout")),
+        ("brave", json!({}), Err("unknown layout")),
+        ("brave", json!([]), Err("unknown layout")),
+        ("brave", json!(1), Err("sent an invalid JSON response")),
         ("tavily", json!({"results": []}), Ok(0)),
-        ("tavily", json!({"detail": "x"}), Err("not the JSON of a search")),
+        ("tavily", json!({"detail": "x"}), Err("sent an invalid JSON response")),
         (
             "tavily",
             json!({"results": [{"url": "ftp://a.test/"}]}),
-            Err("whose address can be opened"),
+            Err("with a usable URL"),
         ),
     ] {
         let got = asked(name, json_reply(&page)).0.map(|results| results.len());
@@ -157,39 +157,39 @@ fn each_failure_says_what_to_do() {
     let deep = "[".repeat(100_000);
     let long = json!({"results": "x ".repeat(100_000)});
     for (name, reply, want) in [
-        ("searxng", Reply::new(401), "refuses the key of searxng (status 401)"),
+        ("searxng", Reply::new(401), "rejected the searxng key (status 401)"),
         (
             "searxng",
             Reply::new(403),
-            "add json to search.formats and restart it, or set a key that the proxy before it takes",
+            "add json to search.formats in its settings.yml and restart it, or set a key that its proxy accepts",
         ),
-        ("searxng", Reply::new(429), "asked too often"),
-        ("searxng", Reply::html("<html>"), "not the JSON of a search"),
-        ("searxng", Reply::new(200).body(deep.as_bytes()), "not the JSON of a search"),
-        ("searxng", Reply::new(200), "not the JSON of a search"),
+        ("searxng", Reply::new(429), "rate limiting"),
+        ("searxng", Reply::html("<html>"), "sent an invalid JSON response"),
+        ("searxng", Reply::new(200).body(deep.as_bytes()), "sent an invalid JSON response"),
+        ("searxng", Reply::new(200), "sent an invalid JSON response"),
         ("searxng", json_reply(&long), "x… (application/json)"),
         ("brave", json_reply(&json!({"web": long})), "x… (application/json)"),
-        ("brave", Reply::new(401), "refuses the key of brave (status 401)"),
-        ("brave", Reply::new(422), "refuses the key of brave (status 422)"),
+        ("brave", Reply::new(401), "rejected the brave key (status 401)"),
+        ("brave", Reply::new(422), "rejected the brave key (status 422)"),
         ("brave", Reply::new(429).with("retry-after", "1"), "wait 1 s"),
-        ("tavily", Reply::new(401), "refuses the key of tavily"),
-        ("tavily", Reply::new(422), "answered with status 422"),
-        ("tavily", Reply::new(432), "plan of this key is used up"),
+        ("tavily", Reply::new(401), "rejected the tavily key"),
+        ("tavily", Reply::new(422), "returned status 422"),
+        ("tavily", Reply::new(432), "the quota of this key"),
         ("tavily", Reply::new(503), "status 503"),
         (
             "searxng",
             Reply::to("https://elsewhere.test/"),
-            "on to https://elsewhere.test, where it does not go; set its address",
+            "to https://elsewhere.test, which is not followed; set its URL",
         ),
         (
             "brave",
             Reply::to("https://elsewhere.test/"),
-            "on to https://elsewhere.test, where it does not go; set its address",
+            "to https://elsewhere.test, which is not followed; set its URL",
         ),
         (
             "tavily",
             Reply::to("https://elsewhere.test/"),
-            "on to https://elsewhere.test, where it does not go; set its address",
+            "to https://elsewhere.test, which is not followed; set its URL",
         ),
     ] {
         let told = asked(name, reply).0.unwrap_err();
@@ -211,9 +211,9 @@ fn an_instance_without_a_key_is_sent_none_and_one_in_the_open_is_sent_no_key() {
     assert_eq!(found.results.len(), 1);
     assert_eq!(server.asked().remove(0).header("authorization"), None);
     let told = search(&query, &[of("/closed/")], &client(&[&server]), &|| false).unwrap_err();
-    assert!(told.to_string().contains("searxng needs a key, and none is configured"), "{told}");
+    assert!(told.to_string().contains("searxng requires a key"), "{told}");
     let told = search(&query, &[of("/shut/")], &client(&[&server]), &|| false).unwrap_err();
-    assert!(told.to_string().ends_with("search.formats and restart it"), "{told}");
+    assert!(told.to_string().ends_with("settings.yml and restart it"), "{told}");
     server.asked();
     // Named or not: what goes to another machine unencrypted can be read on the way.
     let port = server.address.port();
@@ -223,7 +223,7 @@ fn an_instance_without_a_key_is_sent_none_and_one_in_the_open_is_sent_no_key() {
     let base = Url::parse(&format!("http://localhost:{port}/")).unwrap();
     let providers = [Provider::SearXng { base, key: Key::parse(KEY) }];
     let told = search(&query, &providers, &open, &|| false).unwrap_err().to_string();
-    assert!(told.contains("is not encrypted, so no key is sent to it"), "{told}");
+    assert!(told.contains("without encryption"), "{told}");
     assert!(server.asked().is_empty());
 }
 
@@ -286,7 +286,7 @@ fn without_a_key_nothing_is_asked() {
     {
         let name = provider.name();
         let told = search(&query, &[provider], &client(&[&server]), &|| false).unwrap_err();
-        assert!(told.to_string().contains(&format!("{name} needs a key")), "{told}");
+        assert!(told.to_string().contains(&format!("{name} requires a key")), "{told}");
     }
     let long = Query::parse(&"word ".repeat(51), 1).unwrap();
     let brave = provider("brave", &server);
@@ -303,5 +303,5 @@ fn a_key_goes_only_where_nobody_can_read_it_on_the_way() {
     let client = Client::new(policy, Limits::default());
     let query = Query::parse("x", 1).unwrap();
     let told = search(&query, &[provider], &client, &|| false).unwrap_err().to_string();
-    assert!(told.contains("is not encrypted"), "{told}");
+    assert!(told.contains("without encryption"), "{told}");
 }

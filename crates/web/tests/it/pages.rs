@@ -109,7 +109,7 @@ fn a_long_page_is_cut_between_blocks_and_says_how_to_go_on() {
     let page = read(None);
     assert!(page.truncated && page.markdown.chars().count() <= 2000);
     assert!(page.markdown.ends_with("word") && page.characters > 25_000);
-    assert!(page.notes.last().unwrap().contains("ask for a section"), "{:?}", page.notes);
+    assert!(page.notes.last().unwrap().contains("request a section"), "{:?}", page.notes);
     assert_eq!(page.sections.len(), 50);
     let later = read(Some("s49"));
     assert!(later.markdown.starts_with("## Part 49") && !later.truncated);
@@ -205,24 +205,24 @@ fn what_is_no_page_is_told() {
                <div id=root></div></body></html>";
     let login = "<html><body><h1>Sign in</h1><form><input name=u><input type=Password name=p></form></body></html>";
     for (name, reply, want) in [
-        ("picture", typed("image/png", b"\x89PNG\0"), "is no text: it is image/png"),
-        ("archive", typed("application/zip", b"PK\x03\x04\0"), "it is application/zip"),
+        ("picture", typed("image/png", b"\x89PNG\0"), "is not text (image/png)"),
+        ("archive", typed("application/zip", b"PK\x03\x04\0"), "(application/zip)"),
         (
             "bytes",
             typed("application/octet-stream", b"\x7fELF\0\0"),
-            "it is application/octet-stream",
+            "(application/octet-stream)",
         ),
         (
             "bytes that say they are a page",
             typed("text/html", &[0; 4000]),
-            "text/html, but holds NUL bytes",
+            "text/html, but contains NUL bytes",
         ),
         ("empty", Reply::html(""), "can't be read: it is empty"),
         ("broken pdf", typed("application/pdf", b"%PDF-1.7 nothing"), "can't be read as PDF"),
         ("app", Reply::html(app), "scripts are not run"),
-        ("login", Reply::html(login), "behind a login"),
-        ("401", Reply::new(401), "behind a login"),
-        ("404", Reply::new(404), "is not there (status 404)"),
+        ("login", Reply::html(login), "requires a login"),
+        ("401", Reply::new(401), "requires a login"),
+        ("404", Reply::new(404), "does not exist (status 404)"),
         ("429", Reply::new(429).with("retry-after", "9"), "try again in 9 s"),
         ("500", Reply::new(500), "status 500"),
         ("no text", Reply::html("<html><body><div></div></body></html>"), "no text to read"),

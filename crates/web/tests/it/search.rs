@@ -77,15 +77,15 @@ fn the_lite_page_is_read_when_the_other_fails_and_the_failure_is_kept() {
         (Reply::new(403), "status 403"),
         (accepted(""), "202 Accepted"),
         (accepted("<html><body>wait</body></html>"), "202 Accepted"),
-        (accepted(CHALLENGE), "proof that this is no robot"),
-        (Reply::html(CHALLENGE), "proof that this is no robot"),
+        (accepted(CHALLENGE), "requires a bot check"),
+        (Reply::html(CHALLENGE), "requires a bot check"),
         (
             Reply::html("<html><body><div class=new>x</div></body></html>"),
-            "layout that is not known",
+            "unknown layout",
         ),
         (Reply::html("<html><body><div id=links class=results>"), "ends in the middle"),
         (Reply::html(" \n"), "empty page"),
-        (Reply::to("http://127.0.0.1:9/"), "sends this search on to http://127.0.0.1"),
+        (Reply::to("http://127.0.0.1:9/"), "redirects this search to http://127.0.0.1"),
     ] {
         let (found, asked) = ask(html, Reply::html(LITE));
         let found = found.unwrap();
@@ -142,8 +142,8 @@ fn nothing_found_is_an_answer_only_where_the_page_says_so() {
 fn a_search_that_is_sent_on_says_what_to_do() {
     let server = playing(Reply::to("https://elsewhere.test/"), Reply::html(LITE));
     for (text, want) in [
-        ("lamp oil!", "where it does not go; set its address"),
-        ("lamp !oil", "leave out words that begin with `!`, or set its address"),
+        ("lamp oil!", "which is not followed; set its URL"),
+        ("lamp !oil", "remove words that start with `!`, or set its URL"),
     ] {
         let query = Query::parse(text, 5).unwrap();
         let found = search(&query, &[duck(&server)], &client(&[&server]), &|| false).unwrap();
@@ -199,7 +199,7 @@ fn the_form_carries_the_words_the_region_and_the_time() {
 fn every_failure_is_told_when_nobody_answers() {
     let (found, _) = ask(accepted(CHALLENGE), Reply::new(403));
     let told = found.unwrap_err().to_string();
-    for part in ["no provider answered", "no robot", "configure another provider", "status 403"] {
+    for part in ["no provider answered", "bot check", "configure another provider", "status 403"] {
         assert!(told.contains(part), "{part}: {told}");
     }
     let Err(none) = search(&query(), &[], &client(&[]), &|| false) else { panic!("no provider") };
@@ -268,9 +268,9 @@ fn bombs_endless_and_slow_pages_are_bounded() {
     let endless = Reply::new(200).body(&vec![b'a'; 3 << 20]).chunked();
     let slow = Reply::html("<html>").drip(Duration::from_hours(1));
     for (name, reply, want) in [
-        ("bomb", packed, "more than 2097152 bytes"),
-        ("endless", endless, "more than 2097152 bytes"),
-        ("slow", slow, "has not answered in full"),
+        ("bomb", packed, "the limit of 2097152 bytes"),
+        ("endless", endless, "the limit of 2097152 bytes"),
+        ("slow", slow, "did not send a complete response"),
     ] {
         let server = playing(reply.clone(), reply);
         // The slow one alone runs out of time; the others have what a busy machine needs.

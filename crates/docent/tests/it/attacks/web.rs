@@ -91,10 +91,10 @@ async fn no_address_leads_inside() {
         ("127.1", "unusual notation"),
         ("%31%32%37.0.0.1", "unusual notation"),
         ("\u{2460}27.0.0.1", "unusual notation"),
-        ("[::ffff:127.0.0.1]", "does not name"),
-        ("[::ffff:7f00:1]", "does not name"),
-        ("[::7f00:1]", "does not name"),
-        ("[64:ff9b::7f00:1]", "does not name"),
+        ("[::ffff:127.0.0.1]", "does not allow"),
+        ("[::ffff:7f00:1]", "does not allow"),
+        ("[::7f00:1]", "does not allow"),
+        ("[64:ff9b::7f00:1]", "does not allow"),
         ("localhost", "loopback address"),
         ("user:pass@127.0.0.1", "user or password"),
     ] {
@@ -104,7 +104,7 @@ async fn no_address_leads_inside() {
     }
     for (url, why) in [
         ("file:///etc/passwd", "only http and https"),
-        ("http://169.254.169.254/latest/meta-data/", "does not name"),
+        ("http://169.254.169.254/latest/meta-data/", "does not allow"),
     ] {
         let told = told(&mut server, "fetch_page", json!({"url": url})).await;
         assert!(told.contains("\"isError\":true") && told.contains(why), "{url}: {told}");
