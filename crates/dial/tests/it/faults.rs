@@ -82,7 +82,7 @@ async fn a_fault_is_the_loss_of_one_request() {
     )
     .await;
     check(|| whole("200 OK", "text/html", "<html>"), malformed, "text/html").await;
-    check(|| json("{\"jsonrpc\": "), malformed, "no JSON").await;
+    check(|| json("{\"jsonrpc\": "), malformed, "not valid JSON").await;
     check(|| json(""), malformed, "empty").await;
     check(|| whole("202 Accepted", "text/plain", "ok"), malformed, "empty, with status 202").await;
     check(|| json("[]"), malformed, "no answer").await;

@@ -138,7 +138,7 @@ async fn a_server_that_hangs_is_given_up() {
     settings.idle_timeout = Duration::from_millis(50);
     let _line = websocket::open(settings, heard.clone()).await.unwrap();
     match heard.next().await {
-        Event::Closed(failure) => assert!(failure.to_string().contains("no ping"), "{failure}"),
+        Event::Closed(failure) => assert!(failure.to_string().contains("did not answer a ping"), "{failure}"),
         other => panic!("{other:?}"),
     }
     server.gone().await;

@@ -282,7 +282,7 @@ fn a_login_that_is_refused_says_why_and_keeps_nothing() {
     let place = place_for(&authority);
     let (run, page) = log_in(&place);
     run.ends(1).says("access_denied");
-    assert!(page.contains("Signing in failed"), "{page}");
+    assert!(page.contains("Sign-in failed"), "{page}");
     assert!(authority.grants().is_empty());
     place.run(&["call", "whoami", "acme"]).ends(1).says("docent servers login acme");
 }

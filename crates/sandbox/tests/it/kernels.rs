@@ -81,7 +81,7 @@ fn what_is_said_of_sockets_agrees() {
         assert_eq!(detail, "seccomp: no internet socket can be created");
     }
     let [udp, tcp] = said(&Confinement::default().connect(Ports::Some(vec![443])));
-    assert!(udp.contains("only those of TCP") && tcp.contains("[443]"), "{udp}; {tcp}");
+    assert!(udp.contains("only TCP") && tcp.contains("[443]"), "{udp}; {tcp}");
 }
 
 #[test]
