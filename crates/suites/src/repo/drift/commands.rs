@@ -42,7 +42,7 @@ const COMMON: [&str; 24] = [
     "watch",
 ];
 
-/// A target that a document says to run.
+/// A target in a documented command.
 struct Request<'a> {
     runner: Runner,
     /// As typed, up to the name: `npm run build`.

@@ -123,7 +123,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// Whether a text normalized by [`plain`] contains a phrase of whole words.
+/// Whether a normalized text contains a phrase of whole words.
 fn holds(plain: &str, phrase: &str) -> bool {
     plain.match_indices(phrase).any(|(at, _)| {
         let end = at + phrase.len();

@@ -239,7 +239,7 @@ fn module(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
     });
 }
 
-/// Strips text between `<` and `>`; `None` if it stands for part of a name.
+/// Strips text between `<` and `>`; `None` if it replaces part of a name.
 fn without_generics(text: &str) -> Option<String> {
     let is_part = |letter: &char| letter.is_alphanumeric() || *letter == '_';
     let mut depth = 0_u32;

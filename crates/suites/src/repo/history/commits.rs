@@ -106,7 +106,7 @@ pub(super) struct Log {
     pub(super) damage: Damage,
     /// Whether the files of the newest commit are known.
     pub(super) listed: bool,
-    /// Whether the newest commit lacks the analysed folder.
+    /// Whether the newest commit lacks the analyzed folder.
     pub(super) untracked: bool,
 }
 
@@ -168,7 +168,7 @@ struct Waiting {
     commit: Commit,
 }
 
-/// The analysed folder in a commit.
+/// The analyzed folder in a commit.
 #[derive(Debug, Clone, Copy)]
 enum Folder {
     /// The commit or one of its trees cannot be read.

@@ -74,7 +74,7 @@ pub(super) struct Asker<'a> {
 pub(super) struct Lock {
     /// All locked external versions.
     pub(super) fixed: Fixed,
-    /// Versions for one dependent package, under the keys of [`Lock::keys`].
+    /// Versions for one dependent package, under the keys from `keys`.
     pub(super) exact: Fixed,
     /// Returns the keys to try for a dependency, in order.
     pub(super) keys: fn(Asker<'_>, &Wanted) -> Vec<String>,

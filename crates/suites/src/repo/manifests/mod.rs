@@ -1,7 +1,7 @@
 //! Manifests: ecosystem and dependencies.
 //!
-//! One module per ecosystem turns manifests into drafts and lock files into [`lock::Lock`]s; this module combines them.
-//! Nothing is executed or fetched: what only a program could determine is left out.
+//! One module per ecosystem turns manifests into drafts and parses lock files; this module combines them. Nothing is
+//! executed or fetched: what only a program could determine is left out.
 
 mod beam;
 mod cargo;

@@ -1,6 +1,6 @@
 //! Classifies a project, and finds how to build, test and run it.
 //!
-//! Owns all these conclusions; reads through [`Sources`], which checks each name once.
+//! Owns all these conclusions; reads through the `sources` module, which checks each name once.
 
 mod ci;
 mod commands;

@@ -236,7 +236,7 @@ impl Opened<'_> {
         name_of(&self.manifest.path)
     }
 
-    /// Whether it belongs to an ecosystem.
+    /// Whether it belongs to this ecosystem.
     pub(super) fn is(&self, ecosystem: &str) -> bool {
         self.manifest.ecosystem == ecosystem
     }

@@ -24,7 +24,7 @@ impl Display for Markup {
     }
 }
 
-/// Appends to a [`Markup`] like `format!`.
+/// Appends to the output buffer like `format!`.
 macro_rules! put {
     ($out:expr, $($argument:tt)*) => { $out.put(format_args!($($argument)*)) };
 }

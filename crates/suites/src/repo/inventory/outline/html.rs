@@ -2,7 +2,7 @@
 
 use super::Writer;
 
-/// Collects pieces of HTML until a tag is complete, then passes it to a [`Writer`].
+/// Collects pieces of HTML until a tag is complete, then passes it to the outline writer.
 #[derive(Debug, Default)]
 pub(super) struct Scanner {
     line: u64,

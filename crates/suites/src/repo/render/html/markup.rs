@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Write as _};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text<'a>(&'a str);
 
-/// See [`Text`].
+/// Escapes text.
 pub(super) fn text(value: &str) -> Text<'_> {
     Text(value)
 }
@@ -23,7 +23,7 @@ impl Display for Text<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Path<'a>(&'a str);
 
-/// See [`Path`].
+/// Escapes a path.
 pub(super) fn path(value: &str) -> Path<'_> {
     Path(value)
 }
@@ -44,7 +44,7 @@ impl Display for Path<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prose<'a>(&'a str);
 
-/// See [`Prose`].
+/// Escapes sentences.
 pub(super) fn prose(value: &str) -> Prose<'_> {
     Prose(value)
 }
