@@ -427,7 +427,11 @@ fn contents(report: &Report, out: &mut String) {
     }
     if let Some(redundancy) = &report.redundancy {
         let counts = [
-            (redundancy.duplicates.len(), "pair of similar documents", "pairs of similar documents"),
+            (
+                redundancy.duplicates.len(),
+                "pair of similar documents",
+                "pairs of similar documents",
+            ),
             (
                 redundancy.dead.len(),
                 "document that nothing links to",

@@ -141,7 +141,7 @@ impl Tree {
     }
 
     fn place(&self, path: &str) -> Result<Place, Problem> {
-        let outside = || Problem { path: path.to_owned(), reason: "points outside its root".into() };
+        let outside = || Problem { path: path.to_owned(), reason: "is outside its root".into() };
         self.top.join(path).ok_or_else(outside)
     }
 }

@@ -32,8 +32,8 @@ pub(super) fn is_of_today(document: &DocumentFacts) -> bool {
     let mut parts = path.split('/').rev();
     let name = parts.next().unwrap_or_default();
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-    let tells = |word: &str| NAMES.binary_search(&word).is_ok();
-    if stem.split(['-', '_', ' ', '.']).any(tells) || is_version(name) || is_numbered(stem) {
+    let is_listed = |word: &str| NAMES.binary_search(&word).is_ok();
+    if stem.split(['-', '_', ' ', '.']).any(is_listed) || is_version(name) || is_numbered(stem) {
         return false;
     }
     if parts.any(|part| FOLDERS.binary_search(&part).is_ok() || is_version(part)) {

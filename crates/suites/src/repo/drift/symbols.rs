@@ -98,7 +98,9 @@ fn qualified(known: &Known<'_>, mention: &Mention, name: &Name<'_>, found: &mut 
     {
         return true;
     }
-    let evidence = format!("{holder} belongs to this project, and no source file contains the word {part}");
+    let evidence = format!(
+        "{holder} belongs to this project, and no source file contains the word {part}"
+    );
     let suggestion = member(known, holder, part).or_else(|| recased(known, part));
     let family = Some(Family::Symbols);
     let doubt = doubt(mention, evidence, Severity::Medium, suggestion);
@@ -223,7 +225,9 @@ fn module(known: &Known<'_>, step: &Step<'_>, found: &mut Found) {
     if there {
         return;
     }
-    let evidence = format!("the package {package} is in this project, but has neither {path}.py nor {path}/");
+    let evidence = format!(
+        "the package {package} is in this project, but has neither {path}.py nor {path}/"
+    );
     let (line, mention, kind) = (step.line, module.text.clone(), MentionKind::Symbol);
     let (severity, suggestion, ground) = (Severity::High, None, Ground::Presumed);
     let family = None;

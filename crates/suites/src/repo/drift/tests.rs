@@ -204,11 +204,11 @@ impl Project {
 
     /// Stale mentions, as `kind mention -> suggestion`.
     fn stale(&self, path: &str, text: &str, past: Option<&Past>) -> Vec<String> {
-        let tell = |stale: Stale| {
+        let describe = |stale: Stale| {
             let suggestion = stale.suggestion.map(|it| format!(" -> {it}")).unwrap_or_default();
             format!("{:?} {:?} {}{suggestion}", stale.severity, stale.kind, stale.mention)
         };
-        self.look(path, text, past).stale.into_iter().map(tell).collect()
+        self.look(path, text, past).stale.into_iter().map(describe).collect()
     }
 }
 

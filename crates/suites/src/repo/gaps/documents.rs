@@ -106,7 +106,10 @@ pub(super) fn reference(report: &Report) -> Vec<Gap> {
         Some(command) => {
             format!("Publish the output of {} and link it from the README.", told(command))
         }
-        None => format!("Generate an API reference from the doc comments with {}.", generator(report)),
+        None => format!(
+            "Generate an API reference from the doc comments with {}.",
+            generator(report)
+        ),
     };
     vec![gap(
         Severity::Medium,
@@ -202,8 +205,9 @@ pub(super) fn coverage(report: &Report) -> Vec<Gap> {
     };
     let in_folder = |path: &str| path.starts_with(folder.name.trim_start_matches("./"));
     let first = coverage.undocumented.iter().find(|it| in_folder(&it.path));
-    let first = first
-        .map_or(String::new(), |it| format!(", starting with `{}` at {}:{}", it.symbol, it.path, it.line));
+    let first = first.map_or(String::new(), |it| {
+        format!(", starting with `{}` at {}:{}", it.symbol, it.path, it.line)
+    });
     vec![gap(
         Severity::Medium,
         format!(

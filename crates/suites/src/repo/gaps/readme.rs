@@ -188,8 +188,8 @@ fn add_example(report: &Report, readme: &str) -> String {
 
 fn add_requirements(report: &Report, readme: &str) -> String {
     let tools = report.project.as_ref().map_or(&[][..], |project| project.toolchain.as_slice());
-    let tell = |tool: &Tool| format!("{} {} (from {})", tool.name, tool.requirement, tool.source);
-    let tools = tools.iter().take(4).map(tell).collect::<Vec<_>>().join(", ");
+    let label = |tool: &Tool| format!("{} {} (from {})", tool.name, tool.requirement, tool.source);
+    let tools = tools.iter().take(4).map(label).collect::<Vec<_>>().join(", ");
     let tools = if tools.is_empty() { "the required tools and versions" } else { &tools };
     format!("Add {tools} to {readme} under a heading Requirements.")
 }

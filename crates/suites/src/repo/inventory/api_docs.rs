@@ -131,14 +131,14 @@ fn by_contents(tree: &Tree, file: &File, name: &str) -> Result<Vec<&'static str>
         // A key, with or without quotes, not a mention.
         let keyed =
             |key: &str| head.contains(&format!("{key}:")) || head.contains(&format!("\"{key}\""));
-        let tells = |(start, key, _): &&(&str, &str, &str)| name.starts_with(start) && keyed(key);
-        return Ok(SERVICES.iter().find(tells).map(|(_, _, tool)| *tool).into_iter().collect());
+        let names = |(start, key, _): &&(&str, &str, &str)| name.starts_with(start) && keyed(key);
+        return Ok(SERVICES.iter().find(names).map(|(_, _, tool)| *tool).into_iter().collect());
     }
     let text = tree.text(&file.path)?;
-    let tells = |(known, words, _): &&(&str, &[&str], &str)| {
+    let declares = |(known, words, _): &&(&str, &[&str], &str)| {
         *known == name && words.iter().any(|word| text.contains(word))
     };
-    Ok(CONTENTS.iter().filter(tells).map(|(_, _, tool)| *tool).collect())
+    Ok(CONTENTS.iter().filter(declares).map(|(_, _, tool)| *tool).collect())
 }
 
 fn by_dependencies(manifest: &Manifest) -> impl Iterator<Item = (&'static str, String)> {

@@ -36,8 +36,8 @@ pub(super) fn find(sources: &Sources<'_>) -> (Vec<Tool>, Vec<Problem>) {
         }
     }
     // A .NET solution has no versions; its projects do.
-    let tells = |opened: &&Opened<'_>| !opened.is_member || opened.is(".NET");
-    for opened in sources.manifests.iter().filter(tells) {
+    let has_versions = |opened: &&Opened<'_>| !opened.is_member || opened.is(".NET");
+    for opened in sources.manifests.iter().filter(has_versions) {
         found.extend(of_manifest(opened));
     }
     found.extend(of_terraform(sources));

@@ -98,7 +98,7 @@ pub(super) fn requirements(reading: &Reading<'_>) -> Option<Evidence> {
         minimum, php-v, platform, dotnet, java-";
     let is_number =
         |word: &str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
-    let tells = |sentence: &&str| {
+    let states_requirement = |sentence: &&str| {
         let plain = wording::plain(sentence);
         let words: Vec<&str> = plain.split_whitespace().collect();
         let at_least =
@@ -115,7 +115,7 @@ pub(super) fn requirements(reading: &Reading<'_>) -> Option<Evidence> {
     };
     let sentence = || {
         reading.prose().find_map(|(line, text)| {
-            let sentence = sentences(text).find(tells)?;
+            let sentence = sentences(text).find(states_requirement)?;
             Some(Evidence::new(line, format!("`{}`", short(sentence))))
         })
     };

@@ -258,7 +258,11 @@ fn what_is_not_there_has_its_reason() {
             "Drift: not in this report, because the call was stopped. Call again with more time.",
         ),
         (&stopped, "gaps", "Gaps are unknown: some folders were not read."),
-        (&stopped, "limits", "Some folders were not read. Things that are not listed may still exist."),
+        (
+            &stopped,
+            "limits",
+            "Some folders were not read. Things that are not listed may still exist.",
+        ),
     ];
     for (report, id, want) in cases {
         let page = Html::parse_document(&html(report));

@@ -118,7 +118,7 @@ pub(super) fn redundancy(out: &mut Markup, report: &Report) {
         .iter()
         .map(|one| vec![code(&one.one), code(&one.other), percent(one.alike)]);
     table(out, &["One", "Other", "#Similarity"], rows, whole(found.duplicates.len()));
-    for (title, paths) in [("Not linked from anywhere", &found.dead), ("Almost empty", &found.empty)] {
+    for (title, paths) in [("Not linked", &found.dead), ("Almost empty", &found.empty)] {
         if !paths.is_empty() {
             put!(out, "### {title}\n\n");
             list(out, paths.iter().map(|path| code(path)));

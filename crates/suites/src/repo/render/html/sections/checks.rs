@@ -204,7 +204,7 @@ pub(super) fn redundancy(out: &mut Markup, report: &Report) {
         Table::new("Similar documents", &["One", "Other", "Similarity"], rows)
             .write(out);
     }
-    for (title, paths) in [("Not linked from anywhere", &found.dead), ("Almost empty", &found.empty)] {
+    for (title, paths) in [("Not linked", &found.dead), ("Almost empty", &found.empty)] {
         if !paths.is_empty() {
             heading(out, title);
             list(out, paths);

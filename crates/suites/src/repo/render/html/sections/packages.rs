@@ -144,7 +144,7 @@ fn manifests(out: &mut Markup, report: &Report) {
         })
         .collect();
     let columns =
-        ["Manifest", "Name", "Version", "Manager", "License", "Lock file", "Members", "Dependencies"];
+        ["Manifest", "Name", "Version", "Manager", "License", "Lock file", "Members", "Depends on"];
     Table::new("Manifests", &columns, rows).of(report.manifest_count).write(out);
 }
 
