@@ -1,7 +1,8 @@
 //! Finds the index folder of a root that belongs to this user's docent, not one that came with the project.
 //!
 //! Readers trust the contents of an index: its checksums detect damage, but anyone can compute them. A repository can
-//! bring files into `.docent` when it is cloned or pulled, but not into a folder whose name depends on the user's own key.
+//! bring files into `.docent` when it is cloned or pulled, but not into a folder whose name depends on the user's own
+//! key.
 
 use docent_files::{Access, Folder};
 use ring::{

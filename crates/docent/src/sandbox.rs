@@ -1,4 +1,4 @@
-//! What the kernel holds docent to while it serves, and the programs that it starts.
+//! Builds the sandboxes of docent while it serves, and of the programs that it starts.
 
 mod exposure;
 mod guarded;
@@ -22,10 +22,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Files and connections that a server may have open; less where the system allows less.
+/// Maximum number of open files and connections of a server, unless the system's limit is lower.
 const OPEN_FILES: u64 = 65_536;
 
-/// The port that names are looked up at.
+/// The port of DNS.
 const DNS: u16 = 53;
 
 pub(crate) fn mode(config: &Config) -> Mode {
@@ -36,9 +36,9 @@ pub(crate) fn mode(config: &Config) -> Mode {
     }
 }
 
-/// Binds this process, before it has a second thread.
+/// Applies the sandbox to this process, before it has a second thread.
 pub(crate) fn enter(config: &Config) -> Result<InForce, Refused> {
-    // What is to be opened must be there. Whoever writes to it tells why it can't be made.
+    // Paths must exist to be opened. A failure to create one is reported by the code that writes to it.
     for file in [&config.audit.file, &config.server.logging.file].into_iter().flatten() {
         let folder = Folder::resolve(file.parent().unwrap_or(Path::new(".")));
         let name = file.file_name().unwrap_or_default();
@@ -46,29 +46,29 @@ pub(crate) fn enter(config: &Config) -> Result<InForce, Refused> {
             folder.make(Access::Private).and_then(|()| folder.create(name, Access::Private));
         created.map(drop).unwrap_or_default();
     }
-    // Rights can't be changed in the sandbox. Those of a log stay as somebody has set them; who called what is nobody
-    // else's affair.
+    // Permissions can't be changed inside the sandbox. Those of an existing log file are kept; the audit log is made
+    // private.
     #[cfg(unix)]
     audit_file(config).map(|file| make_private(&file)).unwrap_or_default();
-    // Who has no settings yet may make some while docent runs.
+    // Users without settings may create them while docent runs.
     for folder in config.cache_dir.iter().chain(config.config_folders.first()) {
         Folder::resolve(folder).make(Access::Private).unwrap_or_default();
     }
     docent_sandbox::confine(&own(config), mode(config))
 }
 
-/// Where calls are recorded.
+/// Returns the path of the audit log.
 fn audit_file(config: &Config) -> Option<PathBuf> {
     let in_state = || Some(StateDir::open(config).ok()?.audit_file(config));
     config.audit.file.clone().or_else(in_state)
 }
 
-/// Who can't do it is told so by whoever writes to the file.
+/// Makes a file private. Failures are reported by the code that writes to it.
 #[cfg(unix)]
 fn make_private(file: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::from(file.parent().unwrap_or(Path::new(".")));
-    // What a link leads to is not docent's.
+    // The target of a link is not docent's.
     let Ok(file) = folder.read(file.file_name().unwrap_or_default()) else { return };
     if file.metadata().is_ok_and(|there| there.permissions().mode() & 0o177 != 0) {
         let private = fs::Permissions::from_mode(0o600);
@@ -76,18 +76,18 @@ fn make_private(file: &Path) {
     }
 }
 
-/// Logs what holds, and what does not though it was asked for.
+/// Logs the active controls, and requested ones that are not active.
 pub(crate) fn tell(in_force: &InForce) {
     for control in in_force.missing() {
-        tracing::warn!("{} is not in force: {}", control.name, control.detail);
+        tracing::warn!("{} is not active: {}", control.name, control.detail);
     }
     for skipped in &in_force.skipped {
-        tracing::debug!(path = %skipped.path.display(), "is not opened in the sandbox: {}", skipped.reason);
+        tracing::debug!(path = %skipped.path.display(), "not opened in the sandbox: {}", skipped.reason);
     }
-    tracing::debug!(mode = %in_force.mode, "the sandbox is entered");
+    tracing::debug!(mode = %in_force.mode, "entered the sandbox");
 }
 
-/// What docent needs to serve: its roots and collections to read, its state to write, the ports that are configured.
+/// Returns docent's own sandbox: reads roots and collections, writes its state, uses the configured ports.
 pub(crate) fn own(config: &Config) -> Confinement {
     let sandbox = &config.policy.sandbox;
     let write = sandbox.write.iter().cloned().chain(write_paths(config));
@@ -97,7 +97,7 @@ pub(crate) fn own(config: &Config) -> Confinement {
     let mut read: Vec<PathBuf> = sandbox.read.clone();
     read.extend(config.config_folders.iter().filter(|folder| is_openable(folder, config)).cloned());
     read.extend(files.flat_map(|path| openable(path, config)));
-    // Where names are looked up; what stands in /etc may be a link to it.
+    // The resolver's files, which /etc may link to.
     read.extend(["/run/systemd/resolve".into(), "/run/resolvconf".into()]);
     let listens = config.server.transports.iter().any(|way| *way != Transport::Stdio);
     let bind = if listens { Ports::Some(vec![config.server.port]) } else { Ports::None };
@@ -112,7 +112,7 @@ pub(crate) fn own(config: &Config) -> Confinement {
         .limits(Limits { open_files: OPEN_FILES })
 }
 
-/// What another configuration would have opened, in words; none where all of it is open.
+/// Describes paths that another configuration would have opened; `None` if all are open.
 pub(crate) fn not_opened(start: &Config, next: &Config) -> Option<String> {
     if mode(start) == Mode::Off {
         return None;
@@ -135,33 +135,33 @@ pub(crate) fn not_opened(start: &Config, next: &Config) -> Option<String> {
     closed.dedup();
     (!closed.is_empty()).then(|| {
         format!(
-            "the sandbox stays as it was at the start: restart docent to open {}",
+            "the sandbox can't be extended while docent runs: restart docent to open {}",
             closed.join(", ")
         )
     })
 }
 
-/// Whether a whole folder may be opened for the sake of one file in it.
+/// Whether a whole folder may be opened for one file in it.
 fn is_openable(folder: &Path, config: &Config) -> bool {
     let holds = |secret: &PathBuf| secret.starts_with(folder);
-    // The user's own settings are read from a folder that is a secret place itself.
+    // The user's own settings are in a folder that counts as secret itself.
     let is_own = config.config_folders.first().is_some_and(|own| own == folder);
     folder.parent().is_some() && (is_own || !config.secret_places.iter().any(holds))
 }
 
-/// A path, and the folder that it is in where that holds no secrets: who replaces a file puts another one in its place,
-/// which only the folder's rule covers.
+/// Returns a path, and its folder if that has no secrets: replacing a file creates a new one, which only a rule for the
+/// folder covers.
 fn openable(path: &Path, config: &Config) -> Vec<PathBuf> {
     let folder = path.parent().filter(|_| !path.is_dir());
     let folder = folder.filter(|folder| is_openable(folder, config)).map(Path::to_owned);
     std::iter::once(path.to_owned()).chain(folder).collect()
 }
 
-/// What docent writes to: its state, what it has fetched, the audit log, the log.
+/// Returns the paths that docent writes to: state, fetched pages, the audit log, the log file.
 fn write_paths(config: &Config) -> Vec<PathBuf> {
     let state = match StateDir::open(config) {
         Ok(state) => Some(state.path().to_owned()),
-        // Calls are recorded there as soon as they can be.
+        // Calls are recorded there as soon as possible.
         Err(error) => serve::hoped_for(&error).parent().map(Path::to_owned),
     };
     let files = [&config.audit.file, &config.server.logging.file].into_iter().flatten();
@@ -169,7 +169,7 @@ fn write_paths(config: &Config) -> Vec<PathBuf> {
     state.into_iter().chain(config.cache_dir.clone()).chain(files).collect()
 }
 
-/// What another program gets: the roots to read, and the network as far as the policy names any.
+/// Returns the sandbox of another program: reads the roots, uses the network ports in the policy.
 pub(crate) fn of_a_program(config: &Config) -> Confinement {
     program(config, &changeable(config, &[]))
 }
@@ -189,8 +189,8 @@ fn all_settled(paths: &[PathBuf], places: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().map(|path| settled(path, places)).collect()
 }
 
-/// Places whose contents programs may change: what is in one may be a link to anything at the next start. What is in a root
-/// may be somebody else's besides.
+/// Returns paths whose contents programs may change: anything in them may be a link at the next start. The contents of
+/// a root may also be untrusted.
 pub(crate) fn changeable(config: &Config, caches: &[PathBuf]) -> Vec<PathBuf> {
     let mut named = config.policy.sandbox.write.clone();
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
@@ -199,7 +199,7 @@ pub(crate) fn changeable(config: &Config, caches: &[PathBuf]) -> Vec<PathBuf> {
             named.extend(own_writes(config, &entry.extra, cwd.as_deref().map(Path::new)));
         }
     }
-    // The way to one may lead through those that it lies in, which come first.
+    // A path may lead through the paths that contain it, so those come first.
     named.sort();
     named.dedup();
     let mut places: Vec<PathBuf> =
@@ -213,7 +213,7 @@ pub(crate) fn changeable(config: &Config, caches: &[PathBuf]) -> Vec<PathBuf> {
     places
 }
 
-/// Those places with what one server may write to, which counts though no entry names it.
+/// Returns these paths plus those that one server may write to.
 fn with_own(places: &[PathBuf], own: &[PathBuf]) -> Vec<PathBuf> {
     let mut all = places.to_vec();
     for place in own.iter().filter(|place| !places.contains(place)) {
@@ -223,7 +223,7 @@ fn with_own(places: &[PathBuf], own: &[PathBuf]) -> Vec<PathBuf> {
     all
 }
 
-/// What one server may write to by what is said of it: its own paths, and the folder that it starts in.
+/// Returns the paths that one server may write to by its entry: its own paths, and its working folder.
 pub(crate) fn own_writes(config: &Config, extra: &Extra, cwd: Option<&Path>) -> Vec<PathBuf> {
     let write = match &extra.sandbox {
         Held::Unsaid | Held::Word(_) => [].as_slice(),
@@ -233,12 +233,13 @@ pub(crate) fn own_writes(config: &Config, extra: &Extra, cwd: Option<&Path>) -> 
     write.iter().cloned().chain(cwd).collect()
 }
 
-/// The folder that a server starts in, where that opens it. A registry says where a server starts, and opens nothing by that.
+/// Returns a server's working folder, if its entry may open it. An entry from a registry sets the folder without
+/// opening it.
 fn opened_by_start<'a>(config: &Config, extra: &Extra, cwd: Option<&'a Path>) -> Option<&'a Path> {
     cwd.filter(|_| level(config, extra) == Level::Guarded && !extra.of_a_registry)
 }
 
-/// What is said of a server's sandbox and can't be opened to it, in words.
+/// Describes paths in a server's sandbox settings that can't be opened to it.
 pub(crate) fn left_out(
     config: &Config,
     name: &str,
@@ -259,21 +260,21 @@ pub(crate) fn left_out(
         (format!("mcp_servers.{name}.sandbox.write"), write),
         (format!("mcp_servers.{name}.cwd"), start.as_slice()),
     ];
-    let mut told = Vec::new();
+    let mut warnings = Vec::new();
     for (key, paths) in keys.into_iter().filter(|(_, paths)| !paths.is_empty()) {
         let places = &confined.changeable;
         let asked = Confinement::default().read(all_settled(paths, places)).changeable(places);
         for Skipped { path, reason } in docent_sandbox::skipped(&asked) {
             let path = path.display();
-            told.push(format!(
-                "`{key}` opens nothing to servers by {path}: {reason}; once that is mended, it is open from a server's next start on"
+            warnings.push(format!(
+                "`{key}` cannot open {path} to servers: {reason}; once fixed, it applies from a server's next start"
             ));
         }
     }
-    told
+    warnings
 }
 
-/// How tightly a server is held by what is said of it, or by the policy where nothing is.
+/// Returns the sandbox level of a server from its entry, or else from the policy.
 pub(crate) fn level(config: &Config, extra: &Extra) -> Level {
     let usual = match config.policy.sandbox.mode {
         SandboxMode::Strict => Level::Strict,
@@ -281,15 +282,15 @@ pub(crate) fn level(config: &Config, extra: &Extra) -> Level {
     };
     match &extra.sandbox {
         Held::Unsaid => usual,
-        // What a registry says of the network is no word on the rest.
+        // A registry's network setting does not affect the level.
         Held::More { level: Level::Guarded, .. } if extra.of_a_registry => usual,
         Held::Word(level) | Held::More { level, .. } => *level,
     }
 }
 
-/// What another MCP server gets, and how strictly. A guarded one reads everything but credentials, writes where servers
-/// usually write, and uses the network: what it was installed for must work, and what it has no business with must not.
-/// `places` are those that programs may change.
+/// Returns the sandbox and mode of another MCP server. A guarded one reads everything but credentials, writes where
+/// servers usually write, and uses the network, so that it works but can't reach secrets. `places` are the paths that
+/// programs may change.
 pub(crate) fn of_a_server(
     config: &Config,
     extra: &Extra,
@@ -308,7 +309,7 @@ pub(crate) fn of_a_server(
     let fixed = |names: &[PathBuf]| -> Vec<PathBuf> {
         names.iter().filter(|name| is_fixed(name, &places)).cloned().collect()
     };
-    // What a server is given to read may hold the interpreter that runs it.
+    // A readable path may contain the interpreter that runs the server.
     let own = program(config, &places)
         .execute(all_settled(read, &places))
         .write(all_settled(&write, &places));
@@ -335,7 +336,7 @@ pub(crate) fn of_a_server(
     (confined, mode)
 }
 
-/// Ports of servers on the network, and of those that they sign in at.
+/// Returns the ports of servers on the network, and of their sign-in servers.
 fn server_ports(config: &Config) -> Vec<u16> {
     let mut ports = Vec::new();
     for entry in config.servers.iter().filter(|entry| !entry.of_a_project) {
@@ -347,7 +348,7 @@ fn server_ports(config: &Config) -> Vec<u16> {
     ports
 }
 
-/// Ports that docent itself connects to.
+/// Returns the ports that docent itself connects to.
 fn ports(config: &Config) -> Vec<u16> {
     let mut ports = config.policy.network.ports();
     ports.extend(server_ports(config));
@@ -359,7 +360,7 @@ fn ports(config: &Config) -> Vec<u16> {
     let addresses = issuers.chain([embedding, collector]).flatten();
     ports.extend(addresses.filter_map(|text| Url::parse(text).ok()?.port_or_known_default()));
     if !ports.is_empty() {
-        // Names whose answers don't fit a datagram.
+        // DNS responses too large for a datagram.
         ports.push(DNS);
     }
     ports.sort_unstable();
@@ -409,7 +410,8 @@ mod tests {
             config.unwrap_or_else(|error| panic!("{error}"))
         }
 
-        /// Whether one of the rules would open a file. All of this lies in a temporary folder, which is open as a whole.
+        /// Whether one of the rules would open a file. All of this lies in a temporary folder, which is open as a
+        /// whole.
         fn opened(&self, home: &Path) -> impl Fn(&str) -> bool + use<> {
             let config = self.config(home);
             let open = look(&config, &self.search);
@@ -622,8 +624,8 @@ mod tests {
             assert!(confined.read.contains(&path), "{path:?}: {:?}", confined.read);
         }
         assert!(!confined.read.contains(&at.join("kept/way")));
-        let told = left_out(&config, "a", &extra, Some(&start), &confined).join("\n");
-        assert!(told.contains("`policy.sandbox.read` opens nothing to servers by"), "{told}");
+        let warnings = left_out(&config, "a", &extra, Some(&start), &confined).join("\n");
+        assert!(warnings.contains("`policy.sandbox.read` cannot open "), "{warnings}");
     }
 
     #[test]

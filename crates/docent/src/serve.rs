@@ -1,4 +1,4 @@
-//! Runs the server: from configuration to providers, transports and an orderly end.
+//! Runs the server: creates providers and transports from the configuration, and shuts down in order.
 
 use crate::{
     collections,
@@ -43,51 +43,51 @@ use std::{
 use tokio::{net::TcpListener, signal};
 use tokio_util::sync::CancellationToken;
 
-/// Resources on one page: clients show them in a picker, and the files of a project are many.
+/// Resources per page: clients show them in a picker, and a project has many files.
 const RESOURCE_PAGE: usize = 100;
 const NAME: &str = "docent";
-const INSTRUCTIONS: &str = "docent shows you round a project: its structure, its code and its documentation. \
+const INSTRUCTIONS: &str = "docent gives you a tour of a project: its structure, its code and its documentation. \
     Start with analyze_repository in a project you don't know; find code with query_annotations and answers with \
     search_documentation instead of reading whole files.";
 
-/// Calls that are running when the server closes have this long to be answered.
+/// How long running calls have to finish when the server shuts down.
 const LAST_ORDERS: Duration = Duration::from_secs(5);
 
-/// Calls that have not ended by themselves after this part of it hand over what they have.
+/// How long until calls that are still running return partial results.
 const HURRY_AFTER: Duration = Duration::from_secs(4);
 
-/// Threads for the work of calls: more than cores, because files and locks are waited for; and few enough that their stacks and
-/// arenas do not grow with the number of clients. Further calls wait for one.
+/// Maximum number of blocking threads: more than cores, because calls wait for files and locks; but bounded, so that
+/// memory does not grow with the number of clients. Further calls wait.
 const AT_WORK: usize = 64;
 
-/// How many of them calls may take. The others are for what docent does itself, such as checking tokens.
+/// How many of them calls may use. The others are for docent itself, such as checking tokens.
 const CALL_THREADS: usize = 48;
 
-/// What is made before the sandbox is entered.
+/// What is created before the sandbox is entered.
 pub(crate) struct Start {
     pub(crate) means: Means,
-    /// The inspector's own listener, in place of a configured one.
+    /// The inspector's own listener, instead of a configured one.
     pub(crate) inspect: Option<inspect::Opened>,
 }
 
-/// Serves until stdin ends or a signal comes.
+/// Serves until stdin ends or a signal arrives.
 pub(crate) fn run(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<()> {
     config.check_serving()?;
     let runtime = runtime(config)?;
     let result = runtime.block_on(serve(config, inputs, start));
-    // A call that ignores its cancellation must not keep the process.
+    // A call that ignores its cancellation must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_millis(100));
     result
 }
 
-/// One client on pipes is served best by one thread; a network by all of them.
+/// Creates the runtime: one thread for a client on stdio, all cores for the network.
 fn runtime(config: &Config) -> anyhow::Result<tokio::runtime::Runtime> {
     let mut builder = if config.server.transports.as_slice() == [Transport::Stdio] {
         tokio::runtime::Builder::new_current_thread()
     } else {
         tokio::runtime::Builder::new_multi_thread()
     };
-    builder.enable_all().max_blocking_threads(AT_WORK).build().context("can't start the runtime")
+    builder.enable_all().max_blocking_threads(AT_WORK).build().context("cannot start the runtime")
 }
 
 async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<()> {
@@ -166,14 +166,14 @@ async fn serve(config: &Config, inputs: Inputs, start: Start) -> anyhow::Result<
     };
     let pipes = pipes(config, &server, traffic.clone(), &closing);
     let ended = until_closed(web, pipes, &closing).await;
-    // Whoever was turned away until now is on record as well.
+    // Rejected callers are in the audit log as well.
     server.stop();
-    // Servers that take longer are ended when their keeper sees that docent is gone.
+    // The supervisor ends servers that take longer once docent is gone.
     drop(tokio::time::timeout(Duration::from_secs(2), hub.close()).await);
     watch.outcome(ended)
 }
 
-/// Serves the process's own pipes, where that is configured.
+/// Serves stdio, if configured.
 async fn pipes(
     config: &Config,
     server: &Arc<Server>,
@@ -192,12 +192,12 @@ async fn pipes(
         closing: closing.clone(),
     };
     let ended = stdio::serve(server.session(), setup).await;
-    // Whoever started docent on pipes is gone, and nobody else knows that it runs.
+    // The client that started docent is gone, and no other client can reach it.
     closing.cancel();
     ended
 }
 
-/// Waits until all is served, and not much longer than until docent closes.
+/// Waits until all transports end, or until shortly after docent shuts down.
 async fn until_closed(
     web: impl Future<Output = io::Result<()>>,
     pipes: impl Future<Output = io::Result<()>>,
@@ -210,7 +210,7 @@ async fn until_closed(
     tokio::select! {
         (web, pipes) = async { tokio::join!(web, pipes) } => {
             web.context("the listener failed")?;
-            pipes.context("the pipes failed")
+            pipes.context("stdio failed")
         }
         () = overdue => {
             tracing::warn!("calls were still running after {LAST_ORDERS:?} and were dropped");
@@ -219,7 +219,7 @@ async fn until_closed(
     }
 }
 
-/// Says what is configured and can't be met, or can be undone by servers.
+/// Logs settings that have no effect, and files that servers can change.
 fn tell_oddities(config: &Config, inputs: &Inputs, providers: &[Arc<dyn Provider>]) {
     for problem in
         unmet::names(config, providers).into_iter().chain(follow::exposed(config, inputs))
@@ -229,16 +229,16 @@ fn tell_oddities(config: &Config, inputs: &Inputs, providers: &[Arc<dyn Provider
     hint_on_terminal(config);
 }
 
-/// Who types `docent serve` into a terminal would otherwise look at a program that seems to hang.
+/// Logs a hint if `docent serve` was started in a terminal, where it would appear to hang.
 fn hint_on_terminal(config: &Config) {
     if config.server.transports.as_slice() == [Transport::Stdio] && io::stdin().is_terminal() {
         tracing::info!(
-            "waiting for MCP messages on standard input: let a client start docent, or add --transport http; Ctrl-C ends it"
+            "waiting for MCP messages on standard input: start docent from a client, or add --transport http; Ctrl-C to stop"
         );
     }
 }
 
-/// The folders that tools may read, under the operator's rules.
+/// Returns the folders that tools may read, under the operator's rules.
 pub(crate) fn roots(config: &Config) -> Result<Roots, RootsError> {
     let rules = config.policy.files.clone();
     let log = config.server.logging.file.as_slice();
@@ -246,19 +246,19 @@ pub(crate) fn roots(config: &Config) -> Result<Roots, RootsError> {
     Ok(Roots::open(&config.roots)?.guarded(rules, &kept_back))
 }
 
-/// What the built-in suites offer over the configured roots and collections. Nothing is read yet.
+/// Creates the built-in suites over the configured roots and collections. Reads nothing yet.
 pub(crate) fn suites(config: &Config) -> anyhow::Result<Suites> {
     let network = Arc::new(RwLock::new(config.policy.network.clone()));
     Ok(docent_suites::suites(options(config, &network)?))
 }
 
-/// The same for a server, whose clients stay to hear of changes.
+/// The same for a server, whose clients are notified of changes.
 fn suites_to_serve(config: &Config, network: &Network) -> anyhow::Result<Suites> {
     let options = Options { index_when_listed: true, ..options(config, network)? };
     Ok(docent_suites::suites(options))
 }
 
-/// What they work on, with a policy of the network that may change.
+/// Returns the suites' options, with a network policy that may change.
 fn options(config: &Config, network: &Network) -> anyhow::Result<Options> {
     let roots = roots(config)?;
     let collections = collections::of(config);
@@ -276,7 +276,7 @@ fn options(config: &Config, network: &Network) -> anyhow::Result<Options> {
     Ok(Options { roots, collections, synonyms, index, index_when_listed: false, web })
 }
 
-/// What may change while docent runs.
+/// Returns the settings that may change while docent runs.
 pub(crate) fn terms(config: &Config, strangers: Strangers) -> Terms {
     Setup { strangers, ..setup(config, Vec::new(), Audit::off()) }.terms()
 }
@@ -346,23 +346,24 @@ pub(crate) fn audit(config: &Config) -> anyhow::Result<Audit> {
     match audit_file(config) {
         Ok(file) => Ok(Audit::open(file, config.audit.settings.clone())),
         Err(error) if config.audit.settings.on_full == OnFull::Refuse => {
-            Err(anyhow!(error).context("calls can't be recorded, and audit.on_full is refuse"))
+            Err(anyhow!(error).context("cannot record calls, and audit.on_full is refuse"))
         }
         Err(error) => {
             let file = hoped_for(&error);
             if file.as_os_str().is_empty() {
-                tracing::warn!(%error, "calls are not recorded, and there is no place where they could be: set audit.file");
+                tracing::warn!(%error, "calls are not recorded, because there is no path for the audit log: set audit.file");
             } else {
                 tracing::warn!(%error, "calls are not recorded");
             }
-            // Every line counts as lost until one can be written.
+            // Every entry counts as lost until one can be written.
             Ok(Audit::open(file, config.audit.settings.clone()))
         }
     }
 }
 
-/// Where the record is to be once state can be kept: in the folder of the root if that is there, for a disk may be full for
-/// now. What came with a project may lead elsewhere; where there is nothing else, the record is nowhere.
+/// Returns the path that the audit log will have once state can be written: in the root's folder if that exists,
+/// because the disk may only be full for now. A folder from a project may be a link elsewhere; without another one, the
+/// path is empty.
 pub(crate) fn hoped_for(error: &StateError) -> PathBuf {
     let (root, cache) = match error {
         StateError::ReadOnly { root, cache, .. } => (root, Some(cache)),
@@ -380,7 +381,7 @@ pub(crate) fn hoped_for(error: &StateError) -> PathBuf {
 
 fn audit_file(config: &Config) -> Result<PathBuf, StateError> {
     match &config.audit.file {
-        // Without a state directory it is still known.
+        // The path is known even without a state directory.
         Some(file) => Ok(resolve_folder(file)),
         None => StateDir::open(config).map(|state| state.audit_file(config)),
     }
@@ -399,14 +400,14 @@ fn handshake(config: &Config) -> Handshake {
     }
 }
 
-/// What is listened on, and what the inspector needs where it is served there.
+/// The listener, and the inspector's state if it is served there.
 struct Door {
     listener: TcpListener,
     inspector: Option<(Token, Arc<Traffic>)>,
 }
 
 impl Door {
-    /// Where messages are recorded.
+    /// The recorder of messages.
     fn traffic(&self) -> Option<Arc<Traffic>> {
         self.inspector.as_ref().map(|(_, traffic)| Arc::clone(traffic))
     }
@@ -424,7 +425,7 @@ impl Door {
             return Ok(None);
         }
         let listener = bind(config).await?;
-        // Beyond this machine, nobody is shown what others say.
+        // The inspector shows all clients' messages, so it is served on loopback only.
         let inspector = if config.server.inspector && listener.local_addr()?.ip().is_loopback() {
             Some((inspect::token()?, inspect::traffic()))
         } else {
@@ -433,10 +434,10 @@ impl Door {
         Ok(Some(Self { listener, inspector }))
     }
 
-    /// Says where it is, once whoever reads that may come, and may send signals.
+    /// Logs the address once clients can connect and signals are handled.
     fn announce(&self, config: &Config) -> io::Result<()> {
         if config.server.transports.is_empty() {
-            // `docent inspect` has printed it.
+            // `docent inspect` has printed it already.
             return Ok(());
         }
         let (address, tls) = (self.listener.local_addr()?, config.server.tls.is_some());
@@ -454,21 +455,21 @@ async fn bind(config: &Config) -> anyhow::Result<TcpListener> {
     TcpListener::bind((bare, *port)).await.map_err(|error| {
         let remedy = match error.kind() {
             io::ErrorKind::AddrInUse => {
-                "another program has the port: choose another with --port, or 0 for any free one"
+                "another program uses the port: choose another with --port, or 0 for any free one"
             }
             io::ErrorKind::PermissionDenied => {
-                "ports below 1024 need more rights: choose a higher one with --port"
+                "ports below 1024 require privileges: choose a higher one with --port"
             }
             io::ErrorKind::AddrNotAvailable => {
-                "no interface of this machine has that address: name one that it has with --host"
+                "no interface of this machine has that address: choose another with --host"
             }
-            _ => "name an address of this machine with --host",
+            _ => "choose an address of this machine with --host",
         };
-        anyhow!(error).context(format!("can't listen on {host}:{port} ({remedy})"))
+        anyhow!(error).context(format!("cannot listen on {host}:{port} ({remedy})"))
     })
 }
 
-/// Somebody whom no scope holds back, for what a page shows to all.
+/// Returns a caller without scope restrictions, for the public landing page.
 fn anybody() -> Principal {
     let scopes = Arc::from(["*".to_owned()]);
     Principal { name: "anonymous".into(), scopes, kind: PrincipalKind::Anonymous, grant: None }
@@ -538,8 +539,8 @@ pub(crate) async fn close_on_signal(closing: CancellationToken) {
     closing.cancel();
 }
 
-/// Subscriptions and sessions never end by themselves; they are ended once every call that was running has been answered,
-/// if need be with a part of the answer.
+/// Subscriptions and sessions never end by themselves; they are closed once every running call has been answered, if
+/// necessary with a partial result.
 async fn stop_when_closed(
     server: Arc<Server>,
     closing: CancellationToken,

@@ -1,38 +1,37 @@
-//! The reference page of the built-in tools, resource templates and prompts, written from what clients are told of them.
+//! Generates the reference page of the built-in tools, resource templates and prompts from their definitions.
 
 use docent_suites::{Options, docs::Collection, files::Roots, web};
 use docent_tool::{App, Hints, Object, PromptInfo, Provider, TemplateInfo, ToolInfo};
 use serde_json::Value;
 use std::{fmt::Write as _, path::Path, sync::Arc};
 
-/// Stands for the name of every configured collection.
+/// The placeholder for the name of a configured collection.
 const COLLECTION: &str = "COLLECTION";
 
 const INTRODUCTION: &str = "\
 # Tools
 
-What docent offers to every client. Arguments are checked against their schema before a tool runs; an argument that is
-not listed here is refused. An answer has its fields in `structuredContent` and tells the same as text in `content`. A
-key's scope is the name of a tool, a suite as `code:*`, or `*`: see `server.auth.keys` in
+The tools that docent offers to clients. Arguments are validated against their schema before a tool runs; unknown
+arguments are rejected. A result has its fields in `structuredContent` and the same as text in `content`. The
+scope of a key is the name of a tool, a suite such as `code:*`, or `*`: see `server.auth.keys` in
 [configuration.md](configuration.md). `COLLECTION` stands for the names under `docs.collections`.
 ";
 
 const PAGES: &str = "
 ## Pages
 
-Clients that announce MCP Apps (`io.modelcontextprotocol/ui`, with `text/html;profile=mcp-app`) are told of these pages: in
-lists of resources, and in `_meta.ui.resourceUri` of the tools whose answers they show. To others, everything is as if there
-were none.
+Clients that support MCP Apps (`io.modelcontextprotocol/ui`, with `text/html;profile=mcp-app`) get these pages in lists of
+resources, and in `_meta.ui.resourceUri` of the tools whose results they show. Other clients do not see them.
 
 | address | shows | tools |
 |---|---|---|
 ";
 
-/// The page, in Markdown. `root` must exist; nothing in it is read.
+/// Returns the page in Markdown. `root` must exist; nothing in it is read.
 pub(crate) fn reference_page(root: &Path) -> anyhow::Result<String> {
     let roots = Roots::open(&[root.to_owned()])?;
     let collections = vec![Collection::new(COLLECTION, ".", "")];
-    // No tool runs for this page, so that there is nothing to search.
+    // No tool runs for this page, so no index is needed.
     let index = Arc::new(|| Err("there is no index here".into()));
     let (synonyms, web) = (Arc::default(), web::Settings::off());
     let options = Options { roots, collections, synonyms, index, index_when_listed: false, web };
@@ -144,7 +143,7 @@ struct Field<'a> {
     required: bool,
 }
 
-/// The fields of an object; with `deep`, an object's own fields follow it.
+/// Returns the fields of an object; with `deep`, including nested fields.
 fn fields<'a>(schema: &'a Object, prefix: &str, deep: bool) -> Vec<Field<'a>> {
     let needed = schema.get("required").and_then(Value::as_array);
     let mut all = Vec::new();
@@ -172,7 +171,7 @@ fn kind(schema: &Object) -> String {
     }
 }
 
-/// The values or bounds that the schema names.
+/// Describes the accepted values or bounds.
 fn accepted(schema: &Object) -> String {
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
         let words = values
@@ -203,7 +202,7 @@ fn meaning(schema: &Object) -> String {
     schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// Text that stays in its cell.
+/// Escapes text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

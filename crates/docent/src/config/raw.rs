@@ -1,10 +1,10 @@
-//! The configuration as typed: what a file may hold, with defaults and meanings.
+//! The configuration as typed: the keys of a file, with defaults and meanings.
 //!
-//! This is the one list of keys. The JSON Schema, the environment names, the reference page and the checks of every
-//! layer are derived from it (see `keys`). Nothing here is validated beyond its type; `resolve` does that.
+//! The only list of keys. The JSON Schema, the environment names, the reference page and the checks of every layer are
+//! derived from it (see `keys`). Validates only types; `resolve` does the rest.
 //!
-//! `x-env` names an extra environment variable of a key, `x-aliases` other spellings of it, `x-secret` marks what is
-//! never printed, `x-default` words the default of a key that has none of its own.
+//! `x-env` names an additional environment variable of a key, `x-aliases` other spellings, `x-secret` marks values that
+//! are never printed, `x-default` describes the default of a key without a plain one.
 
 use super::{
     raw_doors::{RawCertificate, RawOauth, RawTls, RawWeb},
@@ -23,30 +23,30 @@ use serde_json::Value;
 pub(super) struct RawConfig {
     /// How clients reach docent.
     pub(super) server: RawServer,
-    /// Bounds on what one client, call or message may use.
+    /// Limits per client, call and message.
     pub(super) limits: RawLimits,
-    /// The record of every call.
+    /// The audit log.
     pub(super) audit: RawAudit,
     /// Export of spans to an OpenTelemetry collector.
     pub(super) telemetry: RawTelemetry,
-    /// The model that tells how alike two texts are.
+    /// The embedding model.
     pub(super) embedding: RawEmbedding,
     /// Directories that tools may read. Relative paths start from the file that names them.
     #[schemars(extend("x-default" = "the working directory"))]
     pub(super) roots: Vec<String>,
     /// Documentation to search.
     pub(super) docs: RawDocs,
-    /// What docent may do.
+    /// The policy: what docent may do.
     pub(super) policy: RawPolicy,
-    /// Search of the web.
+    /// Web search.
     pub(super) web: RawWeb,
-    /// How other MCP servers are shown.
+    /// How other MCP servers are exposed.
     pub(super) hub: RawHub,
-    /// Other MCP servers, in the form that MCP clients use, by name. Beside `command`, `args`, `env`, `cwd`, `url`, `type`,
+    /// Other MCP servers by name, in the format of MCP clients. Besides `command`, `args`, `env`, `cwd`, `url`, `type`,
     /// `headers`, `disabled` and `timeout_ms`, docent reads `warm`, `idle_ms`, `start_timeout_ms`, `max_timeout_ms`,
-    /// `retry` (`{ codes = [-32603], attempts = 2, backoff_ms = 1000 }` repeats a call after these errors, unless its tool says
-    /// that it writes), `concurrency`, `cache_ms`, `rename`, `hide`, `only`, `describe`, `pinned`, `accept_new_tools`, `roots`,
-    /// `sandbox` and `oauth`.
+    /// `retry` (`{ codes = [-32603], attempts = 2, backoff_ms = 1000 }` retries a call after these errors, unless its
+    /// tool is annotated as writing), `concurrency`, `cache_ms`, `rename`, `hide`, `only`, `describe`, `pinned`,
+    /// `accept_new_tools`, `roots`, `sandbox` and `oauth`.
     pub(super) mcp_servers: IndexMap<String, Value>,
 }
 
@@ -54,33 +54,33 @@ pub(super) struct RawConfig {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawServer {
-    /// Address or name to bind. Anything but loopback needs auth or `allow_open`.
+    /// Address or host name to bind. Anything but loopback requires auth or `allow_open`.
     #[schemars(extend("x-env" = "MCP_SERVER_HOST"))]
     pub(super) host: String,
-    /// Port to listen on; 0 takes a free one.
+    /// Port to listen on; 0 picks a free port.
     #[schemars(extend("x-env" = "MCP_SERVER_PORT"))]
     pub(super) port: u16,
-    /// Ways in; the network ones share one listener.
+    /// Transports; network transports share one listener.
     pub(super) transport: Vec<Transport>,
     /// Whether a session must open with `initialize`.
     pub(super) handshake: Handshake,
     /// Allows a non-loopback address without auth.
     pub(super) allow_open: bool,
-    /// Serves the inspector on a loopback listener, to whoever has the address that is logged at the start.
+    /// Serves the inspector on a loopback listener, at the address logged at the start.
     pub(super) inspector: bool,
-    /// Values of the Host header accepted besides `localhost`, IP addresses and the bound name.
+    /// Host header values to accept besides `localhost`, IP addresses and the bound name.
     pub(super) allowed_hosts: Vec<String>,
-    /// Who may connect.
+    /// Authentication.
     pub(super) auth: RawAuth,
     /// Encryption of the network transports.
     pub(super) tls: RawTls,
     /// Access tokens of OAuth issuers.
     pub(super) oauth: RawOauth,
-    /// How often one client may ask; the client on standard input only where `requests` is set.
+    /// Rate limit per client; the client on standard input is limited only if `requests` is set.
     pub(super) rate_limit: RawRateLimit,
-    /// Browsers' access from other origins.
+    /// Access from browsers on other origins.
     pub(super) cors: RawCors,
-    /// Where log lines go, and which.
+    /// Logging.
     pub(super) logging: RawLogging,
 }
 
@@ -104,49 +104,49 @@ impl Default for RawServer {
     }
 }
 
-/// Who may connect.
+/// Authentication.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawAuth {
-    /// Whether a key is needed; `enabled` is read as the same key.
+    /// Whether clients must authenticate; `enabled` is an alias.
     #[schemars(extend("x-env" = "MCP_AUTH_REQUIRED", "x-aliases" = ["enabled"], "x-default" = "true when a key, a certificate or an issuer is configured"))]
     pub(super) required: Option<bool>,
-    /// A key with every scope.
+    /// A key with all scopes.
     #[schemars(extend("x-env" = "MCP_API_KEY", "x-secret" = true))]
     pub(super) token: Option<String>,
     /// Named keys, each with its own scopes.
     pub(super) keys: Vec<RawKey>,
-    /// Client certificates, each with its own scopes; the first that matches counts.
+    /// Client certificates, each with its own scopes; the first match applies.
     pub(super) certificates: Vec<RawCertificate>,
 }
 
-/// A named key. Exactly one of `token`, `token_env` and `token_file` holds or finds the secret.
+/// A named key. Set exactly one of `token`, `token_env` and `token_file`.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawKey {
-    /// The name that audit lines carry.
+    /// The name in audit entries.
     #[schemars(extend("x-default" = "needed"))]
     pub(super) name: String,
     /// The secret itself.
     #[schemars(extend("x-secret" = true))]
     pub(super) token: Option<String>,
-    /// The environment variable that holds the secret.
+    /// The environment variable with the secret.
     pub(super) token_env: Option<String>,
-    /// The file that holds the secret; surrounding white space is dropped.
+    /// The file with the secret; surrounding white space is stripped.
     pub(super) token_file: Option<String>,
-    /// What the key may use: a tool name, a suite (`code:*`) or `*`.
+    /// The scopes of the key: tool names, suites (`code:*`) or `*`.
     #[schemars(extend("x-default" = "needed"))]
     pub(super) scopes: Option<Vec<String>>,
 }
 
-/// How often one client may ask. Clients on the network have a limit unless it is turned off; the one on standard input
-/// has none unless `requests` is set.
+/// Rate limit per client. Clients on the network are limited unless it is turned off; the client on standard input is
+/// limited only if `requests` is set.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawRateLimit {
-    /// Whether there is a limit at all.
+    /// Whether requests are limited.
     pub(super) enabled: bool,
-    /// Requests allowed to one client in a window. Where this is set, it also holds for the client on standard input.
+    /// Requests per window per client. If set, it also applies to the client on standard input.
     #[schemars(range(min = 1), extend("x-default" = "100 on the network, no limit on standard input"))]
     pub(super) requests: Option<u32>,
     /// Length of the window in milliseconds.
@@ -160,11 +160,11 @@ impl Default for RawRateLimit {
     }
 }
 
-/// Browsers' access from other origins.
+/// Access from browsers on other origins.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawCors {
-    /// Whether the origins below get CORS headers.
+    /// Whether CORS headers are sent for the origins below.
     #[schemars(extend("x-default" = "true when origins are configured"))]
     pub(super) enabled: Option<bool>,
     /// Origins allowed besides docent's own, as `https://host[:port]`; `*` allows every origin.
@@ -172,15 +172,15 @@ pub(super) struct RawCors {
     pub(super) origins: Vec<String>,
 }
 
-/// Where log lines go, and which.
+/// Logging.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawLogging {
-    /// The least severe level written.
+    /// The lowest level to log.
     pub(super) level: Level,
-    /// A file that gets every line besides stderr.
+    /// A file to log to in addition to stderr.
     pub(super) file: Option<String>,
-    /// The form of a line.
+    /// The format of a line.
     pub(super) format: LogFormat,
 }
 
@@ -190,54 +190,54 @@ impl Default for RawLogging {
     }
 }
 
-/// Bounds on what one client, call or message may use.
+/// Limits per client, call and message.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawLimits {
-    /// Bytes in one message.
+    /// Maximum bytes in one message.
     #[schemars(range(min = 1024))]
     pub(super) message_bytes: u64,
-    /// Bytes in one part of a result; a longer result is paged.
+    /// Maximum bytes in one part of a result; longer results are paged.
     #[schemars(range(min = 1024))]
     pub(super) page_bytes: u64,
-    /// Milliseconds that one call may take.
+    /// Timeout of one call, in milliseconds.
     #[schemars(range(min = 1))]
     pub(super) tool_timeout_ms: u64,
-    /// Calls that one client may have running; reads, prompts and completions are counted apart, to the same number.
+    /// Concurrent calls per client; reads, prompts and completions have a separate limit of the same size.
     #[schemars(range(min = 1))]
     pub(super) calls_in_flight: u32,
-    /// Sessions open at one time.
+    /// Maximum number of open sessions.
     #[schemars(range(min = 1))]
     pub(super) sessions: u32,
-    /// Sessions that one client may have open: a key, a token's subject, a certificate, or an address where it has none of
-    /// these. Unset, a client may open one more only while more are free than it has open.
+    /// Open sessions per client, which is a key, a token's subject, a certificate, or else an address. If unset, a
+    /// client may open another session only while more are free than it has open.
     #[schemars(range(min = 1), extend("x-default" = "half of limits.sessions, less while others have many"))]
     pub(super) sessions_per_client: Option<u32>,
-    /// Milliseconds after which an HTTP session without a request or an open stream ends; its client begins another.
+    /// Milliseconds after which an HTTP session without a request or an open stream ends; its client can start another.
     #[schemars(range(min = 1))]
     pub(super) session_idle_ms: u64,
-    /// Event streams and web sockets open at one time.
+    /// Maximum number of open event streams and web sockets.
     #[schemars(range(min = 1))]
     pub(super) streams: u32,
-    /// Event streams and web sockets that one client may have open, shared out as sessions are.
+    /// Open event streams and web sockets per client, shared like sessions.
     #[schemars(range(min = 1), extend("x-default" = "half of limits.streams, less while others have many"))]
     pub(super) streams_per_client: Option<u32>,
-    /// Connections open at one time.
+    /// Maximum number of open connections.
     #[schemars(range(min = 1))]
     pub(super) connections: u32,
-    /// Connections open at one time from one address.
+    /// Open connections per address.
     #[schemars(range(min = 1))]
     pub(super) connections_per_address: u32,
-    /// Milliseconds that the head of an HTTP request may take.
+    /// Timeout of the head of an HTTP request, in milliseconds.
     #[schemars(range(min = 1))]
     pub(super) head_timeout_ms: u64,
-    /// Milliseconds that the body of an HTTP request may take, and more where it is large and comes steadily.
+    /// Timeout of the body of an HTTP request, in milliseconds; longer for large bodies that arrive steadily.
     #[schemars(range(min = 1))]
     pub(super) body_timeout_ms: u64,
-    /// Milliseconds that the parts of a paged result stay readable.
+    /// Milliseconds for which the parts of a paged result stay readable.
     #[schemars(range(min = 1))]
     pub(super) result_ttl_ms: u64,
-    /// Bounds for single tools, by tool name.
+    /// Limits of single tools, by tool name.
     pub(super) tools: IndexMap<String, RawToolLimits>,
 }
 
@@ -263,50 +263,51 @@ impl Default for RawLimits {
     }
 }
 
-/// Bounds for one tool.
+/// Limits of one tool.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawToolLimits {
-    /// Milliseconds that one call of this tool may take.
+    /// Timeout of one call of this tool, in milliseconds.
     #[schemars(range(min = 1), extend("x-default" = "limits.tool_timeout_ms"))]
     pub(super) timeout_ms: Option<u64>,
-    /// Calls of this tool that one client may make in a minute.
+    /// Calls of this tool per minute per client.
     #[schemars(range(min = 1))]
     pub(super) rate_per_minute: Option<u32>,
 }
 
-/// The record of every call.
+/// The audit log.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawAudit {
     /// Whether calls are recorded.
     pub(super) enabled: bool,
-    /// The file, in JSON Lines.
+    /// The file, in JSON Lines format.
     #[schemars(extend("x-default" = ".docent/audit.jsonl"))]
     pub(super) file: Option<String>,
-    /// Bytes after which a new file is begun.
+    /// Bytes after which a new file is started.
     #[schemars(range(min = 4096))]
     pub(super) max_bytes: u64,
-    /// Older files that are kept.
+    /// Number of older files to keep.
     pub(super) keep: u32,
-    /// What becomes of a call whose line can't be written: `drop` counts it, `refuse` doesn't answer it.
+    /// What to do with a call that can't be recorded: `drop` answers and counts it, `refuse` rejects it.
     pub(super) on_full: OnFull,
-    /// Whether each line is on the disk before its call is answered.
+    /// Whether each entry is synced to disk before its call is answered.
     pub(super) sync: bool,
-    /// The environment variable that holds the key of the chain; without it, whoever can write the file can forge it.
+    /// The environment variable with the key of the hash chain; without a key, anyone who can write the file can forge
+    /// it.
     pub(super) key_env: Option<String>,
-    /// The file that holds the key of the chain.
+    /// The file with the key of the hash chain.
     pub(super) key_file: Option<String>,
 }
 
-/// What becomes of a call whose line can't be written.
+/// What to do with a call that can't be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub(super) enum OnFull {
-    /// It is answered, and counted.
+    /// Answer and count it.
     Drop,
-    /// It is refused.
+    /// Reject it.
     Refuse,
 }
 
@@ -338,9 +339,9 @@ impl Default for RawAudit {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawTelemetry {
-    /// Where spans are sent as OTLP over HTTP, such as `http://localhost:4318`; unset sends nothing.
+    /// Address to send spans to as OTLP over HTTP, such as `http://localhost:4318`; if unset, nothing is sent.
     pub(super) otlp_endpoint: Option<String>,
-    /// The service name that spans carry.
+    /// The service name of the spans.
     pub(super) service_name: String,
 }
 
@@ -350,21 +351,21 @@ impl Default for RawTelemetry {
     }
 }
 
-/// The model that tells how alike two texts are. Without `url`, the table that is built in.
+/// The embedding model. Without `url`, the built-in table.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawEmbedding {
-    /// The address before `/embeddings` of a server that speaks as `OpenAI`'s does, such as `http://localhost:11434/v1`.
-    #[schemars(extend("x-default" = "the table that is built in"))]
+    /// The address before `/embeddings` of an `OpenAI`-compatible server, such as `http://localhost:11434/v1`.
+    #[schemars(extend("x-default" = "the built-in table"))]
     pub(super) url: Option<String>,
-    /// The model's name there.
+    /// The model's name on that server.
     pub(super) model: Option<String>,
-    /// The environment variable that holds the key, which is sent as a bearer token.
+    /// The environment variable with the key, which is sent as a bearer token.
     pub(super) key_env: Option<String>,
     /// Texts in one request.
     #[schemars(range(min = 1))]
     pub(super) batch: u32,
-    /// Milliseconds that one request may take.
+    /// Timeout of one request, in milliseconds.
     #[schemars(range(min = 1))]
     pub(super) timeout_ms: u64,
 }
@@ -381,7 +382,7 @@ impl Default for RawEmbedding {
 pub(super) struct RawDocs {
     /// Collections by name, in the order written.
     pub(super) collections: IndexMap<String, RawCollection>,
-    /// Groups of words that mean the same: who asks for one also finds the others.
+    /// Groups of synonyms: a search for one word also finds the others.
     pub(super) synonyms: Vec<Vec<String>>,
 }
 
@@ -389,26 +390,26 @@ pub(super) struct RawDocs {
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawCollection {
-    /// The directory, file or archive that holds the documents.
+    /// The directory, file or archive with the documents.
     pub(super) path: Option<String>,
-    /// Where the documents are on the web; without `path`, where they are fetched from.
+    /// URL of the documents on the web; without `path`, they are fetched from there.
     pub(super) url: Option<String>,
-    /// What people call the collection, such as `PostgreSQL Documentation`.
+    /// Display title, such as `PostgreSQL Documentation`.
     pub(super) title: Option<String>,
-    /// What the documents are about, where several collections are about the same.
+    /// Topic of the documents, for when several collections cover the same one.
     #[serde(rename = "type")]
     pub(super) kind: Option<String>,
     /// The version that the documents describe.
     pub(super) version: Option<String>,
-    /// One sentence for clients.
+    /// One-sentence description for clients.
     pub(super) description: Option<String>,
-    /// Patterns of the files to take.
+    /// Patterns of files to include.
     pub(super) include: Vec<String>,
-    /// Patterns of the files to leave out.
+    /// Patterns of files to exclude.
     pub(super) exclude: Vec<String>,
 }
 
-/// A way in.
+/// A transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -429,34 +430,34 @@ pub enum Transport {
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Handshake")]
 pub enum Handshake {
-    /// Anything but `initialize` and `ping` is refused before it.
+    /// Reject everything but `initialize` and `ping` before it.
     Required,
-    /// Requests are served without it.
+    /// Serve requests without it.
     Optional,
 }
 
-/// How severe a log line is.
+/// The level of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Level")]
 pub enum Level {
-    /// What failed.
+    /// Failures.
     Error,
-    /// What may fail soon.
+    /// Possible problems.
     Warn,
-    /// What happened.
+    /// Normal events.
     Info,
-    /// Why it happened.
+    /// Details for debugging.
     Debug,
     /// Every step.
     Trace,
 }
 
-/// The form of a log line.
+/// The format of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Readable text.
     Text,
     /// One JSON object.
     Json,

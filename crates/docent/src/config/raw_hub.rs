@@ -1,22 +1,22 @@
-//! How other MCP servers are shown, as typed.
+//! The settings of the hub, as typed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How the servers under `mcp_servers` are shown.
+/// How the servers under `mcp_servers` are exposed.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawHub {
-    /// What of their tools a list shows: `direct` everything, `discover` four tools that find and call the others,
-    /// `auto` one or the other by how many tokens everything would take.
+    /// How their tools are listed: `direct` lists all, `discover` lists four tools that find and call the others,
+    /// `auto` picks one of the two by the token count of all definitions.
     pub(super) exposure: Exposure,
-    /// The tokens of all definitions from which on `auto` lists four tools instead.
+    /// The token count of all definitions above which `auto` picks `discover`.
     pub(super) auto_tokens: u32,
-    /// How long a list waits for servers that have never been seen.
+    /// Milliseconds that a list waits for servers that have never connected.
     pub(super) patience_ms: u64,
-    /// More files that name servers: `.mcp.json`, `mcp.registry.json`, or the configuration of another client.
+    /// Further files with servers: `.mcp.json`, `mcp.registry.json`, or the configuration of another client.
     pub(super) registries: Vec<String>,
-    /// Bounds of scripts.
+    /// Limits of scripts.
     pub(super) code: RawCode,
 }
 
@@ -32,19 +32,19 @@ impl Default for RawHub {
     }
 }
 
-/// Bounds of scripts that `execute_mcp_code` runs.
+/// Limits of scripts run by `execute_mcp_code`.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawCode {
-    /// How long one may run, calls included.
+    /// Timeout of a script in milliseconds, including its calls.
     pub(super) time_ms: u64,
-    /// How much memory it may use.
+    /// Maximum memory of a script.
     pub(super) memory_bytes: u64,
-    /// How many calls it may make.
+    /// Maximum number of calls.
     pub(super) calls: u32,
-    /// How many of them at once.
+    /// Maximum number of concurrent calls.
     pub(super) calls_at_once: u32,
-    /// How much it may return and print.
+    /// Maximum size of what it returns and prints.
     pub(super) output_bytes: u64,
 }
 
@@ -60,15 +60,15 @@ impl Default for RawCode {
     }
 }
 
-/// What of the servers' tools a list shows.
+/// How the tools of servers are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Exposure")]
 pub(super) enum Exposure {
-    /// Everything.
+    /// All tools.
     Direct,
     /// Four tools that find and call the others.
     Discover,
-    /// One or the other, by size.
+    /// One of the two, by size.
     Auto,
 }

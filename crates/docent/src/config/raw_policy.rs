@@ -1,46 +1,46 @@
-//! The policy as typed: what a file may say about the network, files, tools, other programs and secrets.
+//! The policy as typed: the keys for the network, files, tools, other programs and secrets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What docent may do. A project's own file can't set any of it.
+/// What docent may do. Not allowed in a project file.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawPolicy {
-    /// What may be reached on the network.
+    /// Allowed hosts.
     pub(super) network: RawNetwork,
-    /// What is served inside the roots.
+    /// Files served inside the roots.
     pub(super) filesystem: RawFilesystem,
-    /// Which tools may be used, by everybody.
+    /// Tools that callers may use.
     pub(super) tools: RawTools,
-    /// Rules for some callers and some tools, asked in order before `policy.tools`; the first that matches decides, and bounds
-    /// the calls that it lets through.
+    /// Rules for some callers and tools, checked in order before `policy.tools`; the first match decides, and limits
+    /// the calls that it allows.
     pub(super) rules: Vec<RawRule>,
     /// Other programs.
     pub(super) downstream: RawDownstream,
-    /// What is taken out of results, logs and audit lines.
+    /// What is masked in results, logs and audit entries.
     pub(super) redaction: RawRedaction,
-    /// What the kernel holds docent to.
+    /// docent's own sandbox.
     pub(super) sandbox: RawSandbox,
 }
 
-/// What may be reached on the network: nothing that is not named.
+/// Allowed hosts. Everything else is blocked.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawNetwork {
-    /// Hosts, such as `docs.example.com`, `*.example.com` or `127.0.0.1:9000`; without a port, 80 and 443 are meant.
+    /// Hosts, such as `docs.example.com`, `*.example.com` or `127.0.0.1:9000`; without a port, 80 and 443 are allowed.
     pub(super) hosts: Vec<String>,
-    /// Hosts that may lead to this machine or into its network, which others may not.
+    /// Hosts that may also resolve to this machine or its private network.
     pub(super) private_hosts: Vec<String>,
 }
 
-/// What is served inside the roots.
+/// Files served inside the roots.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawFilesystem {
-    /// Patterns, as in `.gitignore`, of what is not served, besides names of secrets such as `.env*` and `*.pem`.
+    /// Patterns, as in `.gitignore`, of files not to serve, in addition to likely secrets such as `.env*` and `*.pem`.
     pub(super) deny: Vec<String>,
-    /// Patterns of what is served though its name is one of a secret.
+    /// Patterns of files to serve although their names suggest a secret.
     pub(super) allow: Vec<String>,
 }
 
@@ -48,49 +48,49 @@ pub(super) struct RawFilesystem {
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawTools {
-    /// Only these, where any is named.
+    /// If set, only these are allowed.
     pub(super) allow: Vec<String>,
-    /// Not these; they are not shown either.
+    /// Denied, and hidden from lists.
     pub(super) deny: Vec<String>,
-    /// These after the person at the client has approved of the call.
+    /// Allowed after the user at the client approves the call.
     pub(super) approve: Vec<String>,
 }
 
-/// One rule.
+/// A rule.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawRule {
-    /// How refusals call it.
+    /// Name of the rule, shown when it denies a call.
     pub(super) name: Option<String>,
-    /// Names of keys or certificates that it is about, or `oauth:ISSUER#SUBJECT`; none for everybody.
+    /// Names of keys or certificates, or `oauth:ISSUER#SUBJECT`; empty for all callers.
     pub(super) keys: Vec<String>,
-    /// Scopes that it is about: whoever holds one of them, as written; none for everybody.
+    /// Scopes, matched literally against those of the caller; empty for all callers.
     pub(super) scopes: Vec<String>,
     /// Tool names, suites (`web:*`) or `*`.
     #[schemars(extend("x-default" = "needed"))]
     pub(super) tools: Vec<String>,
-    /// What is done.
-    // Without `with`, the schema is one of "this or null", which the list of keys does not look into.
+    /// What the rule does.
+    // Without `with`, the schema is "this or null", which `keys` does not expand.
     #[schemars(with = "Action", extend("x-default" = "needed"))]
     pub(super) action: Option<Action>,
-    /// Calls of all these tools together that one caller may make in a minute; other rates hold as well.
+    /// Calls of these tools per minute per caller, counted together; other limits also apply.
     #[schemars(range(min = 1))]
     pub(super) rate_per_minute: Option<u32>,
-    /// Milliseconds that one call may take, where that is less than the tool has.
+    /// Timeout of one call in milliseconds, if shorter than the tool's.
     #[schemars(range(min = 1))]
     pub(super) timeout_ms: Option<u64>,
 }
 
-/// What a rule does.
+/// The action of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub(super) enum Action {
-    /// The tool may be used.
+    /// Allow the tool.
     Allow,
-    /// It is neither shown nor run.
+    /// Hide and deny the tool.
     Deny,
-    /// The person at the client is asked first.
+    /// Ask the user at the client first.
     Approve,
 }
 
@@ -98,19 +98,19 @@ pub(super) enum Action {
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawDownstream {
-    /// Programs that `docent run`, and docent for its `mcp_servers`, may start, by name or path; none for any.
+    /// Programs that `docent run` and `mcp_servers` may start, by name or path; empty for any.
     pub(super) commands: Vec<String>,
-    /// Programs that neither may start.
+    /// Programs that they may not start.
     pub(super) deny: Vec<String>,
 }
 
-/// What is taken out of results, logs and audit lines.
+/// What is masked in results, logs and audit entries.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawRedaction {
-    /// Whether secrets that are found by their look are taken out of results.
+    /// Whether text that looks like a secret is masked in results.
     pub(super) secrets: bool,
-    /// Whether characters that a person can't see are made visible in results.
+    /// Whether invisible characters are made visible in results.
     pub(super) hidden: bool,
 }
 
@@ -120,17 +120,17 @@ impl Default for RawRedaction {
     }
 }
 
-/// What the kernel holds docent to.
+/// docent's own sandbox.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawSandbox {
-    /// `auto` takes what the kernel offers, `strict` refuses to start without all of it.
+    /// `auto` uses what the kernel offers, `strict` refuses to start unless all controls are available.
     pub(super) mode: SandboxMode,
-    /// Whether other programs run in bubblewrap, where it is installed.
+    /// Whether other programs run in bubblewrap, if it is installed.
     pub(super) bubblewrap: bool,
-    /// Further paths that may be read.
+    /// Additional paths to read.
     pub(super) read: Vec<String>,
-    /// Further paths that may be written.
+    /// Additional paths to write.
     pub(super) write: Vec<String>,
 }
 
@@ -140,15 +140,15 @@ impl Default for RawSandbox {
     }
 }
 
-/// How much of the sandbox is wanted.
+/// The mode of the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum SandboxMode {
-    /// None.
+    /// No sandbox.
     Off,
-    /// What the kernel offers.
+    /// All controls that the kernel offers.
     Auto,
-    /// All of it, or none of docent.
+    /// All controls, or refuse to start.
     Strict,
 }

@@ -1,5 +1,5 @@
-//! Other MCP servers, from tables and files to servers as they are started. What is wrong with one is told, and costs no
-//! other.
+//! Resolves other MCP servers from tables and files to entries ready to start. A problem of one server does not affect
+//! the others.
 
 use super::{
     Extra, Fault, Held, Hub, Secret, ServerEntry, SignIn,
@@ -26,13 +26,13 @@ use std::{
     time::Duration,
 };
 
-/// Files of a project that name servers. They may be somebody else's, so they are told and not read.
+/// Files of a project with servers. They may be untrusted, so they are reported but not read.
 const OF_A_PROJECT: [&str; 2] = [".mcp.json", "mcp.registry.json"];
 
-/// Told to every program: how many docents are above it.
+/// The variable that tells a program how many docents started each other above it.
 pub(crate) const WITHIN: &str = "DOCENT_WITHIN";
 
-/// Variables that say in which folders programs find their settings. Of a repository, git runs what those name.
+/// Variables with the folders of programs' settings. git, for example, runs commands from a repository's settings.
 const HOMES: [&str; 9] = [
     "HOME",
     "XDG_CONFIG_HOME",
@@ -45,10 +45,10 @@ const HOMES: [&str; 9] = [
     "GIT_COMMON_DIR",
 ];
 
-/// docent behind docent is of use; docent behind itself would start itself without end.
+/// Maximum nesting of docents: nesting is useful, but a docent configured as its own server would never stop starting.
 const DEEPEST: u32 = 3;
 
-/// How many docents are above this one.
+/// Returns how many docents are above this one.
 pub(crate) fn depth(environment: &Environment) -> u32 {
     environment.get(WITHIN).and_then(|text| text.parse().ok()).unwrap_or(0)
 }
@@ -85,7 +85,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Every server that is configured, those of a project's own file marked, and what is wrong with any.
+    /// Returns every configured server, with those of project files marked, and the problems of any.
     pub(super) fn servers(
         &mut self,
         tables: &IndexMap<String, Value>,
@@ -112,7 +112,7 @@ impl Resolver<'_> {
                 }
                 Err(error) => {
                     let told = format!(
-                        "`hub.registries` names {}, which can't be read: {error}",
+                        "`hub.registries`: cannot read {}: {error}",
                         file.display()
                     );
                     faults.push(Fault { server: None, told, fatal: true });
@@ -123,8 +123,8 @@ impl Resolver<'_> {
         warnings.extend(self.untrusted(hub));
         if !found.is_empty() && depth(&self.inputs.environment) >= DEEPEST {
             warnings.push(format!(
-                "the servers behind docent are left out: docent was started by docent {DEEPEST} times over; \
-                 take docent out of `mcp_servers`"
+                "other servers are disabled: docent was started by docent {DEEPEST} levels deep; \
+                 remove docent from `mcp_servers`"
             ));
             return (Vec::new(), faults);
         }
@@ -132,7 +132,7 @@ impl Resolver<'_> {
         for one in found {
             let name = one.server.name.clone();
             if all.iter().any(|known| known.server.name == name) {
-                let told = format!("the server `{name}` is named twice; the first counts");
+                let told = format!("the server `{name}` is configured twice; using the first entry");
                 faults.push(Fault { server: Some(name), told, fatal: false });
                 continue;
             }
@@ -147,7 +147,7 @@ impl Resolver<'_> {
         (all, faults)
     }
 
-    /// What stands under `mcp_servers`.
+    /// Reads the entries of `mcp_servers`.
     fn own_tables(&self, tables: &IndexMap<String, Value>, faults: &mut Vec<Fault>) -> Vec<Found> {
         let value = serde_json::to_value(tables).unwrap_or_default();
         let reading = read_tables(Path::new("mcp_servers"), &value);
@@ -166,7 +166,7 @@ impl Resolver<'_> {
         reading.servers.into_iter().map(found).collect()
     }
 
-    /// One entry as it is used, with what is odd about it; or why it can't be.
+    /// Resolves one entry, with its warnings, or returns its errors.
     fn entry(&mut self, found: Found) -> Result<(ServerEntry, Vec<Fault>), Vec<Fault>> {
         let Found { server, own, of_a_project, base } = found;
         if let Some(problem) = refused_name(&server.name) {
@@ -179,7 +179,7 @@ impl Resolver<'_> {
         if !of_a_project {
             odd.extend(self.in_the_open(&server));
         }
-        // What a project's own file says is not even looked up: a variable in it may hold a secret.
+        // Entries of a project file are not expanded: a variable in them may be a secret.
         let mut server =
             if of_a_project { server } else { self.filled(&server, &mut extra, &base)? };
         if extra.of_a_registry {
@@ -188,17 +188,17 @@ impl Resolver<'_> {
         Ok((ServerEntry { server, extra, of_a_project }, odd))
     }
 
-    /// Takes out the folders that programs find their settings in: what those name is run as well.
+    /// Removes variables with folders of settings, because programs run commands from those.
     fn without_homes(&self, server: &mut Server) -> Vec<Fault> {
         let Way::Program { env, .. } = &mut server.way else { return Vec::new() };
         let mut faults = Vec::new();
         env.retain(|variable, value| {
             let is_home = HOMES.contains(&variable.as_str());
-            // What a program inherits anyway is no choice of the registry's.
+            // A value that the program inherits anyway is not set by the registry.
             if !is_home || self.inputs.environment.get(variable) == Some(value.as_str()) {
                 return true;
             }
-            let what = "a registry leads no program to other settings, so that this is passed over";
+            let what = "ignored, because a registry can't redirect a program to other settings";
             let problem = Problem::new(what, IN_YOUR_OWN).in_field(&format!("env.{variable}"));
             faults.push(Fault::of(&problem.in_entry(&server.name), false));
             false
@@ -206,7 +206,7 @@ impl Resolver<'_> {
         faults
     }
 
-    /// Secrets of variables that would stand among the arguments of a program, which every user of the machine can read.
+    /// Finds secrets of variables in the arguments of a program, which every user of the machine can read.
     fn in_the_open(&self, server: &Server) -> Option<Fault> {
         let Way::Program { args, .. } = &server.way else { return None };
         let used = RefCell::new(IndexMap::new());
@@ -215,7 +215,7 @@ impl Resolver<'_> {
             used.borrow_mut().insert(name.to_owned(), value.clone());
             Some(value)
         };
-        // What is wrong with one is told where it is put in.
+        // Problems of variables are reported when they are expanded.
         for arg in args {
             drop(expand_text(arg, &lookup));
         }
@@ -229,8 +229,8 @@ impl Resolver<'_> {
         (!names.is_empty()).then(|| Fault {
             server: Some(server.name.clone()),
             told: format!(
-                "the server `{}`: `args` puts the value of {} in the process list, where other users can read it; give it \
-                 by `env`, if the program takes it there",
+                "the server `{}`: `args` puts the value of {} in the process list, where other users can read it; pass it \
+                 in `env` if the program supports that",
                 server.name,
                 names.join(", ")
             ),
@@ -238,7 +238,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// The server with its variables and secrets in place.
+    /// Returns the server with its variables and secrets filled in.
     fn filled(
         &mut self,
         server: &Server,
@@ -246,7 +246,7 @@ impl Resolver<'_> {
         base: &Path,
     ) -> Result<Server, Vec<Fault>> {
         let withheld = RefCell::new(Vec::new());
-        let told = |problems: Vec<Problem>| -> Vec<Fault> {
+        let faults_of = |problems: Vec<Problem>| -> Vec<Fault> {
             let withheld = withheld.borrow();
             let explained = problems.into_iter().map(|problem| explain(problem, &withheld));
             explained.map(|problem| Fault::of(&problem, true)).collect()
@@ -254,7 +254,7 @@ impl Resolver<'_> {
         let inputs = self.inputs;
         let used = RefCell::new(Vec::new());
         let lookup = |name: &str| {
-            // The key of docent's own clients is for docent alone.
+            // The key of docent's own clients must not reach servers.
             if name.starts_with("DOCENT_") || name == "MCP_API_KEY" {
                 withheld.borrow_mut().push(name.to_owned());
                 return None;
@@ -281,19 +281,19 @@ impl Resolver<'_> {
         };
         let full = expand(server, &lookup).and_then(|full| with_secrets(&full, &read));
         let signed = sign_in(&mut extra.oauth, &lookup, &read);
-        // A file that is missing may come.
+        // A missing file may be created later.
         self.files.extend(files.into_inner());
-        let mut full = full.map_err(told)?;
-        signed.map_err(|problem| told(vec![problem.in_entry(&server.name)]))?;
+        let mut full = full.map_err(faults_of)?;
+        signed.map_err(|problem| faults_of(vec![problem.in_entry(&server.name)]))?;
         let used = used.into_inner();
         if let Some(name) = self.is_a_key(&full, extra) {
             let told = format!(
-                "the server `{}` would get the token of the key `{name}`, which is for docent's own clients: give it one of its own",
+                "the server `{}` would get the token of the key `{name}`, which is for docent's own clients: use a separate token",
                 server.name
             );
             return Err(vec![Fault { server: Some(server.name.clone()), told, fatal: true }]);
         }
-        // Values that come from elsewhere may be secrets; short ones would mask ordinary words.
+        // Expanded values may be secrets; masking short ones would affect ordinary words.
         self.secrets.extend(used.into_iter().filter(|value| value.len() >= 8).map(Secret::new));
         self.secrets.extend(extra.oauth.client_secret.clone());
         if let Way::Program { cwd: Some(cwd), .. } = &mut full.way {
@@ -308,7 +308,7 @@ impl Resolver<'_> {
         Ok(full)
     }
 
-    /// The key whose token is somewhere in a server's entry.
+    /// Returns the key whose token is in a server's entry.
     fn is_a_key(&self, server: &Server, extra: &Extra) -> Option<String> {
         let mut values: Vec<&str> = match &server.way {
             Way::Program { command, args, env, cwd, .. } => {
@@ -326,20 +326,20 @@ impl Resolver<'_> {
         self.tokens.iter().find(|(_, token)| is_in(token)).map(|(name, _)| name.clone())
     }
 
-    /// Files of the project that name servers and are not read.
+    /// Returns warnings about project files with servers, which are not read.
     fn untrusted(&self, hub: &Hub) -> Vec<String> {
         let files = OF_A_PROJECT.iter().map(|name| self.inputs.working_dir.join(name));
-        let told = |file: PathBuf| {
+        let warning = |file: PathBuf| {
             format!(
-                "{} names servers and is not read, because it may be somebody else's: take them over with `docent servers import`, or name it in `hub.registries`",
+                "{} has servers but is not read, because it could come from an untrusted repo: import them with `docent servers import`, or add it to `hub.registries`",
                 file.display()
             )
         };
-        files.filter(|file| file.is_file() && !hub.registries.contains(file)).map(told).collect()
+        files.filter(|file| file.is_file() && !hub.registries.contains(file)).map(warning).collect()
     }
 }
 
-/// A server as a file has it.
+/// A server entry from a file.
 struct Found {
     server: Server,
     /// Whether the file is written for docent.
@@ -349,7 +349,7 @@ struct Found {
     base: PathBuf,
 }
 
-/// What is wrong with a file. An entry that could be read all the same is used.
+/// Adds the problems of a file. Entries that could be read despite a problem are used.
 fn note(reading: &Reading, faults: &mut Vec<Fault>) {
     let is_read = |name: &str| reading.servers.iter().any(|server| server.name == name);
     faults.extend(
@@ -360,11 +360,11 @@ fn note(reading: &Reading, faults: &mut Vec<Fault>) {
     );
 }
 
-/// Entries that a client keeps for one project: docent serves others as well.
+/// Reports entries that a client keeps for a single project, because docent serves others as well.
 fn for_projects(file: &Path, servers: &[Server]) -> Option<Fault> {
     let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
     let told = format!(
-        "{} has servers for one project alone, which are passed over: {}; take them over with `docent servers import {}`",
+        "{} has servers for a single project, which are ignored: {}; import them with `docent servers import {}`",
         file.display(),
         names.join(", "),
         file.display()
@@ -372,34 +372,34 @@ fn for_projects(file: &Path, servers: &[Server]) -> Option<Fault> {
     (!names.is_empty()).then_some(Fault { server: None, told, fatal: false })
 }
 
-/// Refuses a file that a registry has no business with. docent reads what no server may, so that whoever writes a registry
-/// could have it hand over the user's credentials.
+/// Rejects a file that a registry may not refer to. docent can read more than any server, so a malicious registry could
+/// make it hand over the user's credentials.
 fn beside(path: &Path, base: &Path, inputs: &Inputs) -> io::Result<()> {
     let base = base.canonicalize()?;
     let real = match (path.canonicalize(), path.parent(), path.file_name()) {
         (Ok(real), ..) => real,
-        // It may come.
+        // A missing file may be created later.
         (Err(_), Some(folder), Some(name)) => folder.canonicalize()?.join(name),
         (Err(error), ..) => return Err(error),
     };
     if real.starts_with(&base) && !holds_credentials(&base, inputs) {
         return Ok(());
     }
-    let what = "a registry names files beside itself alone, in a folder without other credentials: put both into one of \
-                their own, or take the server over with `docent servers import`";
+    let what = "a registry can only refer to files next to it, in a folder without other credentials: put both into \
+                their own folder, or import the server with `docent servers import`";
     Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
 }
 
-/// A variable that was withheld from a server may well be set: explains why the server can't have it.
+/// Explains why a server can't use a variable that is set but withheld from servers.
 fn explain(problem: Problem, withheld: &[String]) -> Problem {
     let is_about = |name: &&String| problem.what == Problem::unset_variable(name).what;
     let Some(name) = withheld.iter().find(is_about) else { return problem };
-    let what = format!("the variable {name} is docent's own, and no server gets it");
-    let remedy = "give the server's key in a variable of another name".to_owned();
+    let what = format!("the variable {name} is reserved for docent and not passed to servers");
+    let remedy = "use a variable of another name for the server's key".to_owned();
     Problem { what, remedy, ..problem }
 }
 
-/// Puts variables and the secret in place where an entry says how to sign in.
+/// Expands the variables and the secret in an entry's OAuth settings.
 fn sign_in(
     oauth: &mut SignIn,
     lookup: &dyn Fn(&str) -> Option<String>,
@@ -425,7 +425,7 @@ fn sign_in(
                 .map_err(|problem| problem.in_field("oauth.client_secret_file"))?
         }
         _ => {
-            let what = "the secret is given more than once";
+            let what = "the secret is set more than once";
             let remedy = "keep one of client_secret, client_secret_env and client_secret_file";
             return Err(Problem::new(what, remedy).in_field("oauth"));
         }

@@ -1,4 +1,4 @@
-//! `docent config show`: every value with where it came from, secrets masked.
+//! `docent config show`: prints every value and its source, with secrets masked.
 
 use super::{
     error::Source,
@@ -15,16 +15,16 @@ use std::{
 
 struct Row {
     key: String,
-    /// `None` where the key is unset.
+    /// `None` if the key is unset.
     value: Option<Value>,
-    /// What holds where the key is left alone, if that is not a plain value.
+    /// The description of a default that is not a plain value.
     default_words: Option<&'static str>,
     source: Source,
-    /// The project's file that sets the key in vain.
+    /// The project file whose value of the key is ignored.
     ignored: Option<PathBuf>,
 }
 
-/// One aligned line a key.
+/// Formats one aligned line per key.
 pub(super) fn text(settings: &Settings, masks: &Masks) -> String {
     let rows: Vec<(String, String)> = screened(settings, masks)
         .into_iter()
@@ -49,7 +49,7 @@ pub(super) fn text(settings: &Settings, masks: &Masks) -> String {
     })
 }
 
-/// An object from dotted key to value and source.
+/// Returns an object that maps each dotted key to its value and source.
 pub(super) fn json(settings: &Settings, masks: &Masks) -> Value {
     let rows = screened(settings, masks).into_iter().map(|row| {
         let source = match &row.source {
@@ -70,7 +70,7 @@ pub(super) fn json(settings: &Settings, masks: &Masks) -> Value {
     Value::Object(rows.collect())
 }
 
-/// The values by their keys, for telling one configuration from another: what only looks like a secret is in them.
+/// Returns the values by key, for comparing configurations: text that only looks like a secret is not masked.
 pub(super) fn values(settings: &Settings) -> BTreeMap<String, Value> {
     rows(settings).into_iter().filter_map(|row| Some((row.key, row.value?))).collect()
 }
@@ -98,7 +98,7 @@ fn rows(settings: &Settings) -> Vec<Row> {
     rows
 }
 
-/// Maps are spread out, since each of their entries has a source of its own.
+/// Expands tables, because each of their entries has its own source.
 fn spread(
     settings: &Settings,
     path: &str,
@@ -148,7 +148,7 @@ fn mask(kind: &Kind, secret: bool, value: &Value) -> Value {
     }
 }
 
-/// A downstream server's environment and headers are where its secrets are.
+/// Masks the environment and headers of a downstream server.
 fn mask_server(value: &Value) -> Value {
     let Value::Object(map) = value else { return value.clone() };
     let masked = map.iter().map(|(name, value)| {

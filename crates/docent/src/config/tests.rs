@@ -749,9 +749,9 @@ fn a_registry_names_no_file_elsewhere() {
             .home_file(".git-credentials", "K=sekrit\n")
             .registry(registry, &json!({"mcpServers": {"a": entry}}))
             .load();
-        let told = config.warnings.join("\n");
-        assert_eq!(config.servers.len(), usize::from(is_used), "{registry} {entry}: {told}");
-        assert_eq!(told.contains("names files beside itself alone"), !is_used, "{told}");
+        let warnings = config.warnings.join("\n");
+        assert_eq!(config.servers.len(), usize::from(is_used), "{registry} {entry}: {warnings}");
+        assert_eq!(warnings.contains("can only refer to files next to it"), !is_used, "{warnings}");
         let opened = config.secret_files.iter().any(|file| file.ends_with(".git-credentials"));
         assert!(!opened, "{entry}: docent's own sandbox opens it");
     }
@@ -807,8 +807,8 @@ fn a_registry_s_servers_for_one_project_are_passed_over() {
         .load();
     let names: Vec<&str> = config.servers.iter().map(|entry| entry.server.name.as_str()).collect();
     assert_eq!(names, ["mine"]);
-    let [told] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
-    assert!(told.contains("passed over: theirs; take them over with"), "{told}");
+    let [warning] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
+    assert!(warning.contains("ignored: theirs; import them with"), "{warning}");
 }
 
 #[test]
@@ -839,7 +839,7 @@ fn a_registry_leads_no_program_to_other_settings() {
 }
 
 #[test]
-fn a_secret_among_the_arguments_of_a_server_is_told() {
+fn a_secret_among_the_arguments_of_a_server_is_reported() {
     let text =
         "[mcp_servers.a]\ncommand = \"x\"\nargs = [\"${HOME_OF_X}/y\", \"--key=${API_KEY}\"]";
     let world = World::new().user_file("docent.toml", text).env("HOME_OF_X", "/srv/x");
@@ -901,11 +901,11 @@ fn the_secret_of_a_sign_in_comes_from_a_variable_or_a_file() {
         ),
         (
             "client_secret_env = \"SECRET\"\nclient_secret = \"x\"",
-            "\"a\", oauth: the secret is given more than once; keep one of client_secret, client_secret_env and client_secret_file",
+            "\"a\", oauth: the secret is set more than once; keep one of client_secret, client_secret_env and client_secret_file",
         ),
         (
             "client_secret_env = \"MCP_API_KEY\"",
-            "\"a\", oauth.client_secret_env: the variable MCP_API_KEY is docent's own, and no server gets it; give the server's key in a variable of another name",
+            "\"a\", oauth.client_secret_env: the variable MCP_API_KEY is reserved for docent and not passed to servers; use a variable of another name for the server's key",
         ),
     ] {
         let config = entry(oauth);

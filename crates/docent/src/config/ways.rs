@@ -1,4 +1,5 @@
-//! The way to a file, step by step as the kernel goes it: whoever may change a step decides what is found at its end.
+//! Walks the path to a file component by component, as the kernel does: whoever can change one of them controls the
+//! target.
 
 use super::{ServerEntry, resolve::Resolver};
 use docent_registry::Way;
@@ -13,7 +14,7 @@ pub(crate) const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 /// Walks the path to a file until `stops` returns true for a folder and the next component. Returns the path so far,
 /// with the rest appended.
 fn go(file: &Path, mut stops: impl FnMut(&Path, &Path) -> bool) -> PathBuf {
-    // The kernel follows no more.
+    // The kernel's limit on links.
     let mut links = 40;
     let (mut at, mut ahead) = (PathBuf::from("/"), file.to_owned());
     loop {
@@ -74,8 +75,8 @@ pub(crate) fn is_fixed(path: &Path, places: &[PathBuf]) -> bool {
 }
 
 impl Resolver<'_> {
-    /// Refuses a root that a link in another one, or in a temporary folder, leads to: servers may write there, and would say
-    /// by another link what the root is from the next start on.
+    /// Rejects a root reached through a link in another root or in a temporary folder: servers can write there, and
+    /// could replace the link to choose another root at the next start.
     pub(super) fn check_ways(&mut self, roots: &[String], servers: &[ServerEntry]) {
         let runs = |entry: &ServerEntry| {
             let is_program = matches!(entry.server.way, Way::Program { .. });
@@ -95,7 +96,7 @@ impl Resolver<'_> {
             if let Some(place) = left {
                 let (place, end) = (place.display(), end.display());
                 let what = format!(
-                    "holds {}, which a link in {place} leads to {end}: servers may write there, and so change it; name {end} itself",
+                    "has {}, which a link in {place} redirects to {end}: servers can write there and change the link; use {end} instead",
                     root.display()
                 );
                 self.problem("roots", what);

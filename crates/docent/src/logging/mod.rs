@@ -1,7 +1,7 @@
-//! Owns log lines: which are written, where to, in which form, with secrets masked; panics are among them. Also hands spans
+//! Owns log lines, including panics: which are written, where, in which format, with secrets masked. Also passes spans
 //! to the exporter.
 //!
-//! Standard output belongs to the protocol; nothing here writes to it.
+//! Never writes to standard output, which belongs to the protocol.
 
 mod panics;
 mod recent;
@@ -35,7 +35,7 @@ use tracing_subscriber::{
 
 type Boxed = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Keeps the export of spans alive; dropping it sends the last ones.
+/// Keeps the span exporter alive; dropping it sends the last spans.
 #[must_use = "the last spans are sent when this is dropped"]
 pub struct Guard {
     provider: Option<SdkTracerProvider>,
@@ -49,7 +49,7 @@ impl Drop for Guard {
     }
 }
 
-/// Sets logging up for the whole process. To be called once, before the runtime starts.
+/// Sets up logging for the whole process. Must be called once, before the runtime starts.
 pub fn init(config: &Config) -> anyhow::Result<Guard> {
     let logging = &config.server.logging;
     let redactor = Redactor::new(&config.secrets());
@@ -60,13 +60,13 @@ pub fn init(config: &Config) -> anyhow::Result<Guard> {
     if let Some(path) = &logging.file {
         let path = resolve_folder(path);
         let file = open(&path).with_context(|| {
-            format!("can't open the log file {} (server.logging.file)", path.display())
+            format!("cannot open the log file {} (server.logging.file)", path.display())
         })?;
         let file: Kept = Arc::new(RwLock::new(Arc::new(file)));
         layers.push(lines(logging, LogFile(Arc::clone(&file), redactor.clone()), false)?);
         KEPT.set((path, file)).unwrap_or_default();
     }
-    // Pipes alone have no page.
+    // Only a network listener has an inspector.
     if config.server.inspector && config.server.transports != [Transport::Stdio] {
         layers.push(recent::Recent(redactor).with_filter(directives(logging)).boxed());
     }
@@ -74,10 +74,10 @@ pub fn init(config: &Config) -> anyhow::Result<Guard> {
     if let Some(endpoint) = &config.telemetry.otlp_endpoint {
         let (started, tracer) =
             telemetry::start(endpoint, &config.telemetry).with_context(|| {
-                format!("can't export spans to {endpoint} (telemetry.otlp_endpoint)")
+                format!("cannot export spans to {endpoint} (telemetry.otlp_endpoint)")
             })?;
         let ours = Targets::new().with_targets([("docent", Level::Info), ("mcp", Level::Info)]);
-        // Events inside spans stay at home: they are masked on their way to a file, not on their way out.
+        // Events inside spans are not exported: only log output is masked.
         let spans = filter_fn(move |metadata| {
             metadata.is_span() && ours.would_enable(metadata.target(), metadata.level())
         });
@@ -85,14 +85,14 @@ pub fn init(config: &Config) -> anyhow::Result<Guard> {
         provider = Some(started);
     }
     tracing::subscriber::set_global_default(Registry::default().with(layers))
-        .context("logging is set up already")?;
+        .context("logging is already set up")?;
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
     Ok(Guard { provider })
 }
 
-/// Whether `DEBUG` names a log target of docent's.
+/// Whether `DEBUG` names one of docent's log targets.
 pub(crate) fn traces(config: &Config) -> bool {
     debug_names(&config.server.logging).any(|name| debug_target(name).is_some())
 }
@@ -101,7 +101,7 @@ fn debug_names(logging: &Logging) -> impl Iterator<Item = &str> {
     logging.debug.as_deref().unwrap_or_default().split([',', ' ']).map(str::trim)
 }
 
-/// One layer that writes lines to one place.
+/// Creates a layer that writes lines to one output.
 fn lines<W>(logging: &Logging, writer: W, colours: bool) -> anyhow::Result<Boxed>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
@@ -116,7 +116,7 @@ where
         Some(text) => {
             let filter = EnvFilter::try_new(text).with_context(|| {
                 format!(
-                    "RUST_LOG={text} is not a filter; write for example info,mcp::protocol=debug"
+                    "RUST_LOG={text} is not a valid filter; example: info,mcp::protocol=debug"
                 )
             })?;
             layer.with_filter(filter).boxed()
@@ -125,8 +125,8 @@ where
     })
 }
 
-/// What is written without `RUST_LOG`: docent at the configured level, its dependencies one step quieter, and whatever
-/// `DEBUG` names.
+/// Returns the default filter: docent at the configured level, its dependencies one level quieter, and the targets in
+/// `DEBUG`.
 fn directives(logging: &Logging) -> Targets {
     let others = match logging.level {
         Level::Error => Level::Error,
@@ -137,11 +137,11 @@ fn directives(logging: &Logging) -> Targets {
         .with_default(others)
         .with_targets([("docent", logging.level), ("mcp", logging.level)]);
     if !matches!(logging.level, Level::Debug | Level::Trace) {
-        // The SDK warns of every error that a peer is answered with and of every peer that leaves: both are everyday.
+        // The SDK warns of every error response and every disconnect: both are normal.
         targets = targets.with_target("rmcp", LevelFilter::OFF);
     }
     for target in debug_names(logging).filter_map(debug_target) {
-        // A name in DEBUG adds lines; it never takes away what the level shows already.
+        // A name in DEBUG adds lines, and never removes lines that the level shows.
         if logging.level != Level::Trace {
             targets = target
                 .iter()
@@ -151,7 +151,7 @@ fn directives(logging: &Logging) -> Targets {
     targets
 }
 
-/// The log targets that a name in `DEBUG` stands for. The variable is shared with other programs: their names are not ours.
+/// Returns the log targets of a name in `DEBUG`. Other programs use the variable too: their names are ignored.
 fn debug_target(name: &str) -> Option<&'static [&'static str]> {
     match name {
         "*" => Some(&["mcp", "docent"]),
@@ -180,7 +180,7 @@ fn open(path: &Path) -> io::Result<File> {
     folder.make(Access::Private)?;
     let name = path.file_name().unwrap_or_default();
     if folder.status(name)?.is_some_and(|there| there.is_channel()) {
-        let reason = "it is a named pipe or a socket; name a regular file";
+        let reason = "a named pipe or a socket; use a regular file";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
     Ok(folder.append(name, Access::Private)?.into_file())
@@ -191,25 +191,25 @@ struct Stderr(Redactor, bool);
 impl<'a> MakeWriter<'a> for Stderr {
     type Writer = Masked<io::Stderr>;
 
-    /// Locked for each whole line as it is written, and not while that is searched for secrets.
+    /// Locked for each whole line while it is written, but not while it is searched for secrets.
     fn make_writer(&'a self) -> Self::Writer {
         Masked { inner: io::stderr(), redactor: self.0.clone(), colours: self.1 }
     }
 }
 
-/// Opened for appending, so that each line is one write at the end of the file, whoever else writes to it.
+/// Opened for appending, so that each line is one write at the end of the file, even with other writers.
 struct LogFile(Kept, Redactor);
 
-/// A file that may be opened anew.
+/// A file that can be reopened.
 type Kept = Arc<RwLock<Arc<File>>>;
 
 /// The log file of this process, for [`reopen`].
 static KEPT: OnceLock<(PathBuf, Kept)> = OnceLock::new();
 
-/// What every line passes.
+/// The redactor of every line.
 static REDACTOR: OnceLock<Redactor> = OnceLock::new();
 
-/// A text as a log line would have it.
+/// Masks secrets in a text, as in a log line.
 pub(crate) fn masked(text: &str) -> String {
     match REDACTOR.get() {
         Some(redactor) => redactor.mask(text).into_owned(),
@@ -217,20 +217,20 @@ pub(crate) fn masked(text: &str) -> String {
     }
 }
 
-/// Masks these in every line from now on.
+/// Adds secrets to mask in every line from now on.
 pub(crate) fn mask(secrets: &[Secret]) {
     if let Some(redactor) = REDACTOR.get() {
         redactor.learn(secrets);
     }
 }
 
-/// Opens the log file anew by its name: whoever keeps logs has moved the one that was open.
+/// Reopens the log file by name, after log rotation has moved the open one.
 pub(crate) fn reopen() {
     let Some((path, kept)) = KEPT.get() else { return };
     match open(path) {
         Ok(file) => *kept.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(file),
         Err(error) => {
-            tracing::error!(%error, path = %path.display(), "the log file can't be opened anew");
+            tracing::error!(%error, path = %path.display(), "cannot reopen the log file");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A panic as one line of the log. Its words may hold whatever the code was at work on, and Rust would write them to
-//! standard error as they are.
+//! Logs a panic as one line. Its message may contain user data, which Rust's default hook would write to standard error
+//! unmasked.
 
 use super::{REDACTOR, Redactor};
 use docent_screen::one_line;
@@ -10,8 +10,8 @@ use std::{
     thread,
 };
 
-/// Sends the panics of every thread to the log from now on. A panic that ends a call alone is told here with its place, and
-/// by the call with its reference.
+/// Sends the panics of every thread to the log from now on. A panic that only ends a call is logged here with its
+/// location, and by the call with its reference.
 pub(super) fn follow() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
@@ -20,7 +20,7 @@ pub(super) fn follow() {
     }));
 }
 
-/// What a panic says, masked and on one line.
+/// Returns the message of a panic, masked and on one line.
 fn told(payload: &(dyn Any + Send), redactor: &Redactor) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
@@ -37,7 +37,7 @@ fn tell(place: &str, words: &str) {
     if tracing::enabled!(target: "docent::panic", tracing::Level::ERROR) {
         tracing::error!(target: "docent::panic", place, thread, backtrace, "panicked: {words}");
     } else {
-        // Before the log is there, or where `RUST_LOG` leaves this out. There is nobody left to tell where this fails.
+        // Logging has not started, or `RUST_LOG` excludes this. If this fails too, there is nothing left to do.
         writeln!(io::stderr(), "panicked at {place}: {words}").unwrap_or_default();
     }
 }

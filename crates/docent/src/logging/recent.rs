@@ -1,4 +1,4 @@
-//! The last log lines, kept for the inspector.
+//! Keeps the last log lines for the inspector.
 
 use super::Redactor;
 use serde::Serialize;
@@ -14,12 +14,12 @@ use tracing::{
 };
 use tracing_subscriber::layer::{Context, Layer};
 
-/// Lines that are kept.
+/// Maximum number of lines.
 const LINES: usize = 2000;
-/// Characters of one line that are kept.
+/// Maximum number of characters of one line.
 const WIDTH: usize = 2000;
 
-/// One line.
+/// A log line.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Line {
     /// Microseconds since 1970.
@@ -35,12 +35,12 @@ fn kept() -> MutexGuard<'static, VecDeque<Line>> {
     KEPT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The lines of a stretch of time, in microseconds since 1970.
+/// Returns the lines of a time range, in microseconds since 1970.
 pub(crate) fn between(from: u64, to: u64) -> Vec<Line> {
     kept().iter().filter(|line| (from..=to).contains(&line.at)).cloned().collect()
 }
 
-/// Keeps lines.
+/// The layer that keeps the lines.
 pub(super) struct Recent(pub(super) Redactor);
 
 impl<S: Subscriber> Layer<S> for Recent {
@@ -66,7 +66,7 @@ impl<S: Subscriber> Layer<S> for Recent {
     }
 }
 
-/// The message, and its fields behind it.
+/// The message, followed by its fields.
 #[derive(Default)]
 struct Words(String);
 

@@ -1,4 +1,4 @@
-//! The last step of a log line: secrets are masked, and one event stays one line of bounded length.
+//! The last step of a log line: masks secrets, and keeps each event on one line of bounded length.
 
 use crate::config::Secret;
 use docent_screen::{Options, Screen, one_line};
@@ -9,14 +9,14 @@ use std::{
     sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 
-/// The most of a line that is written, in bytes: others decide how long what they say is.
+/// Maximum size of a line in bytes: its text may come from others.
 const LONGEST: usize = 256 * 1024;
-/// What is looked at beyond the end of what is kept, so that a secret which begins before it is found.
+/// Bytes searched beyond the end of a truncated line, to find a secret that begins before it.
 const BEYOND: usize = 16 * 1024;
-/// What the log layer paints with: off, bold, dimmed, italic, and a colour for each level.
+/// The ANSI codes of the log layer: off, bold, dimmed, italic, and a color per level.
 const PAINT: [u8; 9] = [0, 1, 2, 3, 31, 32, 33, 34, 35];
 
-/// Knows what to mask. Cheap to clone, and all clones learn what one is told; ready with the first line that needs it.
+/// Masks secrets. Cheap to clone; clones share their secrets. Built with the first line that needs it.
 #[derive(Clone, Default)]
 pub struct Redactor(Arc<RwLock<Known>>);
 
@@ -27,7 +27,7 @@ struct Known {
 }
 
 impl Redactor {
-    /// Masks these besides what looks like a secret.
+    /// Masks these in addition to what looks like a secret.
     pub fn new(secrets: &[Secret]) -> Self {
         let redactor = Self::default();
         redactor.learn(secrets);
@@ -45,19 +45,19 @@ impl Redactor {
         }
     }
 
-    /// The text with every secret masked.
+    /// Returns the text with every secret masked.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let made = || Screen::new(known.secrets.clone(), Options::for_logs());
         known.screen.get_or_init(made).redact(text)
     }
 
-    /// The beginning of the text with every secret masked, and whether there is more.
+    /// Returns the beginning of the text with every secret masked, and whether it was truncated.
     pub(super) fn mask_head(&self, text: &str, most: usize) -> (String, bool) {
         let head = text.get(..text.floor_char_boundary(most + BEYOND)).unwrap_or(text);
         let mut masked = self.mask(head).into_owned();
         let was_longer = head.len() < text.len();
-        // The end of what was looked at may be the beginning of a secret.
+        // The end of the searched text may be the beginning of a secret.
         let unsure = if was_longer { BEYOND } else { 0 };
         let kept = masked.floor_char_boundary(most.min(masked.len().saturating_sub(unsure)));
         let is_cut = was_longer || kept < masked.len();
@@ -66,11 +66,11 @@ impl Redactor {
     }
 }
 
-/// Masks on the way to a writer. One `write` must be one whole line, which is how the log layer writes.
+/// A writer that masks secrets. One `write` must be one whole line, as the log layer does.
 pub(super) struct Masked<W> {
     pub(super) inner: W,
     pub(super) redactor: Redactor,
-    /// Whether the line has colours, which are control characters of our own.
+    /// Whether lines have colors, which are control characters of our own.
     pub(super) colours: bool,
 }
 
@@ -79,15 +79,15 @@ impl<W: Write> Write for Masked<W> {
         let text = String::from_utf8_lossy(line);
         let text = text.trim_end_matches('\n');
         let (masked, is_cut) = self.redactor.mask_head(text, LONGEST);
-        // What came from outside must not look like a line of its own, nor move the terminal.
-        let mut told = one_line(&masked).into_owned();
+        // Untrusted text must not look like a separate line, nor control the terminal.
+        let mut line = one_line(&masked).into_owned();
         if self.colours {
-            told = painted(told);
+            line = painted(line);
         }
         if is_cut {
-            told = cut_short(&told, text, self.colours);
+            line = cut_short(&line, text, self.colours);
         }
-        self.inner.write_all(format!("{told}\n").as_bytes())?;
+        self.inner.write_all(format!("{line}\n").as_bytes())?;
         Ok(line.len())
     }
 
@@ -96,21 +96,21 @@ impl<W: Write> Write for Masked<W> {
     }
 }
 
-/// The line with the layer's own colours in it again. One that came from outside passes too: it only paints.
-fn painted(told: String) -> String {
-    PAINT.iter().fold(told, |told, code| {
-        told.replace(&format!("<ESC[{code}m>"), &format!("\u{1b}[{code}m"))
+/// Restores the layer's own colors in an escaped line. Untrusted text may use them too: they only change colors.
+fn painted(line: String) -> String {
+    PAINT.iter().fold(line, |line, code| {
+        line.replace(&format!("<ESC[{code}m>"), &format!("\u{1b}[{code}m"))
     })
 }
 
-/// The beginning of a line, which says that it is one. What reads JSON by the line still can.
-fn cut_short(told: &str, text: &str, colours: bool) -> String {
+/// Marks a line as truncated. A JSON line stays valid JSON.
+fn cut_short(line: &str, text: &str, colours: bool) -> String {
     let bytes = text.len();
     if text.starts_with('{') {
-        return json!({"cut": told, "bytes": bytes}).to_string();
+        return json!({"cut": line, "bytes": bytes}).to_string();
     }
     let off = if colours { "\u{1b}[0m" } else { "" };
-    format!("{told}{off} … [cut: {bytes} bytes in all]")
+    format!("{line}{off} … [cut: {bytes} bytes in all]")
 }
 
 #[cfg(test)]

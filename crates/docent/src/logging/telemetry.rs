@@ -1,6 +1,6 @@
-//! Export of spans over OTLP/HTTP, and the parent that a `traceparent` names.
+//! Exports spans over OTLP/HTTP, and sets their parents from `traceparent`.
 //!
-//! The SDK batches on a thread of its own and sends through a small blocking client, so the runtime never waits for a
+//! The SDK batches on its own thread and sends through a small blocking client, so the runtime never waits for a
 //! collector.
 
 use crate::config::Telemetry;
@@ -20,10 +20,10 @@ use opentelemetry_sdk::{
 use std::time::Duration;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// How long one export may take, the last one at exit included.
+/// The timeout of one export, including the last one at exit.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Sends requests with a blocking client: the batch thread has nothing else to do meanwhile.
+/// Sends requests with a blocking client: the batch thread has nothing else to do.
 #[derive(Debug)]
 struct Client(ureq::Agent);
 
@@ -45,7 +45,7 @@ pub(super) fn start(
     let agent = ureq::Agent::config_builder()
         .timeout_global(Some(PATIENCE))
         .http_status_as_error(false)
-        // A proxy from the environment would see every span, and a redirect would take headers with keys elsewhere.
+        // A proxy from the environment would see every span, and a redirect would send headers with keys elsewhere.
         .proxy(None)
         .max_redirects(0)
         .build()
@@ -63,14 +63,14 @@ pub(super) fn start(
     Ok((provider, tracer))
 }
 
-/// Sends what is left.
+/// Sends the remaining spans.
 pub(super) fn finish(provider: &SdkTracerProvider) {
     if let Err(error) = provider.shutdown_with_timeout(PATIENCE) {
         tracing::warn!(%error, "the last spans were not exported");
     }
 }
 
-/// The remote parent that a W3C `traceparent` names; an empty context where it is malformed.
+/// Returns the remote parent of a W3C `traceparent`; an empty context if it is malformed.
 pub fn parent_from(traceparent: &str) -> Context {
     struct Header<'a>(&'a str);
     impl Extractor for Header<'_> {
@@ -84,10 +84,10 @@ pub fn parent_from(traceparent: &str) -> Context {
     TraceContextPropagator::new().extract_with_context(&Context::new(), &Header(traceparent))
 }
 
-/// Makes `span` a child of the span that `traceparent` names. To be called before the span is entered; does nothing
-/// where spans are not exported.
+/// Makes `span` a child of the span in `traceparent`. Must be called before the span is entered; does nothing if spans
+/// are not exported.
 pub fn adopt(span: &tracing::Span, traceparent: &str) {
-    // Fails only where no export is configured, and then there is nothing to join.
+    // Fails only if no export is configured, and then there is nothing to do.
     span.set_parent(parent_from(traceparent)).unwrap_or_default();
 }
 

@@ -1,4 +1,4 @@
-//! What servers may write to though docent goes by it: the record of calls, and files of the configuration.
+//! Finds files that docent trusts but sandboxed servers can write to: the audit log and configuration files.
 
 use super::{Open, changeable, guarded::caches, of_a_server};
 use crate::config::{self, Config, Inputs, passed};
@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Servers that are held to something, and may write to this file all the same, or to what leads to it.
+/// Returns sandboxed servers that can write to this file, or to a component of its path.
 pub(crate) fn writers<'a>(file: &Path, config: &'a Config, home: Option<&Path>) -> Vec<&'a str> {
     among(file, &written(config, home))
 }
@@ -20,7 +20,7 @@ fn among<'a>(file: &Path, written: &[(&'a str, Vec<PathBuf>)]) -> Vec<&'a str> {
     writes.map(|(server, _)| *server).collect()
 }
 
-/// Servers that are held to something, with the real paths that they may write to.
+/// Returns sandboxed servers with the real paths that they can write to.
 fn written<'a>(config: &'a Config, home: Option<&Path>) -> Vec<(&'a str, Vec<PathBuf>)> {
     let open = Open { write: caches(home), ..Open::default() };
     let places = changeable(config, &open.write);
@@ -38,7 +38,7 @@ fn written<'a>(config: &'a Config, home: Option<&Path>) -> Vec<(&'a str, Vec<Pat
     held.collect()
 }
 
-/// A file of the user's own settings that servers may write to, though they are held to something.
+/// A file of the user's own settings that sandboxed servers can write to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Exposed {
     pub(crate) file: PathBuf,
@@ -53,16 +53,16 @@ impl fmt::Display for Exposed {
         };
         write!(
             out,
-            "{who} may write to {}, which is part of the configuration: what changes in the configuration is not followed \
-             while docent runs, but read at the next start or SIGHUP; move the file out of the roots and temporary folders, \
-             or write `sandbox = \"strict\"` for {who}",
+            "{who} can write to {}, which is part of the configuration: changes are not applied while docent runs, but at \
+             the next start or SIGHUP; move the file out of the roots and temporary folders, or set \
+             `sandbox = \"strict\"` for {who}",
             self.file.display()
         )
     }
 }
 
-/// Files that say what docent starts and whom it lets in, and that a server may write to: it could say there that it is held
-/// to nothing. What a project's own file says is not counted, because it says none of that.
+/// Returns the files that control which programs and callers docent accepts and that a server can write to: it could
+/// turn off its own sandbox there. Project files don't count, because they can't set any of that.
 pub(crate) fn exposed(config: &Config, inputs: &Inputs) -> Vec<Exposed> {
     let named = inputs.flags.config_file.as_ref().map(|file| inputs.working_dir.join(file));
     let own = config::user_file(inputs).into_iter().chain(named);

@@ -1,4 +1,4 @@
-//! What a guarded server may read and run: this machine without other people's files and without credentials.
+//! Determines what a guarded server may read and run: this machine without other users' files and without credentials.
 
 use super::changeable;
 use crate::config::{Config, TEMPORARY, real, settled};
@@ -7,18 +7,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a guarded server may read and run, looked at before docent's own sandbox closes it.
+/// What a guarded server may read and run, determined before docent's own sandbox is entered.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Open {
     pub(crate) home: Option<PathBuf>,
     pub(super) paths: Vec<PathBuf>,
     pub(crate) write: Vec<PathBuf>,
-    /// Other names of those, by links: where only what is opened can be seen, what is asked for by such a name must be there.
+    /// Links to these paths: if only opened paths are visible, the links must be visible as well.
     pub(super) names: Vec<PathBuf>,
     pub(super) write_names: Vec<PathBuf>,
 }
 
-/// Folders in a home that hold programs and what they fetch, and no credentials.
+/// Folders in a home directory with programs and their downloads, but without credentials.
 const TOOLS: [&str; 28] = [
     ".npm",
     ".nvm",
@@ -50,7 +50,7 @@ const TOOLS: [&str; 28] = [
     ".cache/puppeteer",
 ];
 
-/// Those of them that package runners write to.
+/// The subset that package runners write to.
 const CACHES: [&str; 9] = [
     ".npm",
     ".bun",
@@ -63,7 +63,7 @@ const CACHES: [&str; 9] = [
     ".cache/deno",
 ];
 
-/// Secrets of the system in `/etc`, which root reads.
+/// Secrets of the system in `/etc`, which only root can read.
 const OF_ROOT: [&str; 16] = [
     "shadow",
     "shadow-",
@@ -82,20 +82,20 @@ const OF_ROOT: [&str; 16] = [
     "krb5.keytab",
     "mysql/debian.cnf",
 ];
-/// What devices that reach a disk past the file system are called at the start.
+/// Name prefixes of devices that access a disk directly.
 const DISKS: [&str; 3] = ["sg", "ng", "nvme"];
 
-/// Folders of other people and of the kernel, and those of settings and devices, which are looked at one by one.
+/// Folders of other users and the kernel (closed), and of settings and devices (opened selectively).
 const CLOSED: [&str; 6] = ["/home", "/root", "/proc", "/sys", "/etc", "/dev"];
 
-/// Folders of programs that are open to every server as a whole: to take one of them apart would close nothing.
+/// Folders of programs that are fully open to every server: there is nothing to close in them.
 const WHOLE: [&str; 3] = ["/usr", "/nix/store", "/gnu/store"];
 
-/// Looks at what there is on this machine: everything but homes, root's secrets and disks, of the user's own home what begins
-/// with no dot, and the folders of tools in it. Credentials lie elsewhere in it, and where they don't they are left out.
+/// Scans this machine: everything but homes, root's secrets and disks; of the user's own home, entries without a
+/// leading dot and the folders of tools. Credentials are usually elsewhere; those that are not are excluded.
 pub(crate) fn look(config: &Config, search: &str) -> Open {
     let home = config.home.as_deref().filter(|home| home.is_dir());
-    // Who has the whole disk for a home has none.
+    // A home directory of `/` counts as none.
     let own = home.map(real).filter(|own| own.parent().is_some());
     let (own, secrets) = (own.as_deref(), secrets(config));
     let mut wide: Vec<PathBuf> = CLOSED.iter().map(|place| real(Path::new(place))).collect();
@@ -103,10 +103,10 @@ pub(crate) fn look(config: &Config, search: &str) -> Open {
     wide.extend(own.map(Path::to_owned));
     closed.extend(own.into_iter().flat_map(beside).chain(own.into_iter().flat_map(behind_hidden)));
     closed.extend(secrets.iter().filter(|secret| !is_hidden(secret, own)).cloned());
-    // A root is open with all that is in it.
+    // A root is fully open.
     let whole = WHOLE.map(|place| real(Path::new(place)));
     closed.retain(|place| !config.roots.iter().chain(&whole).any(|open| place.starts_with(open)));
-    // So are temporary folders, and what is run there must not go for the sake of a secret.
+    // So are temporary folders: programs there must stay usable even next to a secret.
     let temporary = TEMPORARY.map(|place| real(Path::new(place)));
     let is_kept = |place: &&PathBuf| !temporary.iter().any(|open| place.starts_with(open));
     let kept: Vec<PathBuf> = closed.iter().filter(is_kept).cloned().collect();
@@ -121,7 +121,7 @@ pub(crate) fn look(config: &Config, search: &str) -> Open {
         }
         paths.extend(shown);
     }
-    // What is open of those around a home or the like is listed already.
+    // The open parts of folders around a home are listed already.
     let may_be_named = |path: &PathBuf| {
         !wide.iter().any(|place| place.starts_with(path))
             && !secrets.iter().any(|secret| path.starts_with(secret))
@@ -153,7 +153,7 @@ pub(crate) fn look(config: &Config, search: &str) -> Open {
     paths.extend(open_but(settings, &in_settings));
     paths.extend(open_but(devices, &disks_in(devices)));
     for paths in [&mut paths, &mut names] {
-        // What starts programs is told in text.
+        // The supervisor gets paths as text.
         paths.retain(|path| path.to_str().is_some());
         paths.sort();
         paths.dedup();
@@ -161,8 +161,8 @@ pub(crate) fn look(config: &Config, search: &str) -> Open {
     Open { home: home.map(Path::to_owned), paths, write, names, write_names }
 }
 
-/// Credentials, and what docent itself keeps to itself, by their real paths: its settings, the secrets that they name, tokens
-/// and approvals.
+/// Returns the real paths of credentials and of docent's private files: its settings, the secrets that they name,
+/// tokens and approvals.
 fn secrets(config: &Config) -> Vec<PathBuf> {
     let tls = config.server.tls.as_ref();
     let is_public = |file: &PathBuf| {
@@ -176,22 +176,22 @@ fn secrets(config: &Config) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> = all.map(|path| real(path)).collect();
     all.retain(|path| !config.roots.iter().any(|root| path.starts_with(root)));
     all.sort();
-    // What lies in another one is left out with it.
+    // A path inside another one is excluded with it.
     all.dedup_by(|path, around| path.starts_with(around));
     all
 }
 
-/// What lies beside a home is other people's: the folder of homes, and those above it that are called so.
+/// Returns folders of other users' homes: the parent of this home, and its ancestors with such names.
 fn beside(home: &Path) -> Vec<PathBuf> {
-    // Some systems have root's home in /var, among what is their own.
+    // Some systems have root's home in /var, among system folders.
     let is_system = |folder: &Path| folder.parent().is_none() || folder == Path::new("/var");
     let folder = home.parent().filter(|folder| !is_system(folder)).unwrap_or(home);
     let above = home.ancestors().skip(1).filter(|folder| is_of_homes(folder));
     std::iter::once(folder).chain(above).map(Path::to_owned).collect()
 }
 
-/// What hidden links in a home lead to: whoever keeps settings elsewhere has them there. Outside of the home, what has
-/// programs in it is an installation.
+/// Returns the targets of hidden links in a home, where users may keep settings. Outside of the home, a target with
+/// programs is an installation.
 fn behind_hidden(home: &Path) -> Vec<PathBuf> {
     let links =
         entries(home).filter(|(path, kind)| kind.is_symlink() && is_hidden(path, Some(home)));
@@ -199,14 +199,14 @@ fn behind_hidden(home: &Path) -> Vec<PathBuf> {
     ends.filter(|end| end.starts_with(home) || !end.join("bin").is_dir()).collect()
 }
 
-/// Whether a path leads through what begins with a dot in a home.
+/// Whether a path goes through an entry with a leading dot in a home.
 fn is_hidden(path: &Path, home: Option<&Path>) -> bool {
     let inner = home.and_then(|home| path.strip_prefix(home).ok());
     let first = inner.and_then(|inner| inner.components().next());
     first.is_some_and(|first| first.as_os_str().as_encoded_bytes().starts_with(b"."))
 }
 
-/// What is in a folder, and what it is as the folder itself tells: `/dev` alone has hundreds, and every start asks.
+/// Lists a folder with file types from the directory entries: `/dev` alone has hundreds, and this runs at every start.
 fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, FileType)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| Some((entry.path(), entry.file_type().ok()?)))
@@ -220,7 +220,7 @@ pub(super) fn caches(home: Option<&Path>) -> Vec<PathBuf> {
     home.into_iter().flat_map(|home| CACHES.map(|cache| home.join(cache))).collect()
 }
 
-/// Secrets among the settings of the system.
+/// Returns secrets among the system's settings.
 fn secrets_in(etc: &Path) -> Vec<PathBuf> {
     let is_host_key = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -231,7 +231,7 @@ fn secrets_in(etc: &Path) -> Vec<PathBuf> {
     secrets
 }
 
-/// Devices that hold every file there is: disks, and memory.
+/// Returns devices that give access to all files: disks and memory.
 #[cfg(unix)]
 fn disks_in(devices: &Path) -> Vec<PathBuf> {
     use std::os::unix::fs::FileTypeExt;
@@ -257,10 +257,10 @@ fn disks_in(_devices: &Path) -> Vec<PathBuf> {
     Vec::new()
 }
 
-/// A folder of the system but for these. A rule of Landlock is about the file that is there now: who puts another
-/// `resolv.conf` in its place takes it from a server that has a rule for the file and not for the folder, until the server
-/// is started anew. So the folder is opened as a whole where the secrets have their modes to protect them, and split for
-/// whoever can read one of them, which is root.
+/// Returns a system folder except these secrets. A Landlock rule applies to the current file: if `resolv.conf` is
+/// replaced, a server with a rule for the file instead of the folder can't read it until it is restarted. So the folder
+/// is opened as a whole if permissions protect the secrets, and split for a user who can read one of them, which is
+/// root.
 fn open_but(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
     let files = |secret: &PathBuf| {
         if secret.is_dir() { listed(secret).collect() } else { vec![secret.clone()] }
@@ -272,7 +272,7 @@ fn open_but(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
     }
 }
 
-/// Whether this user may read a file. It is not opened: that may set a device going.
+/// Whether this user may read a file. Does not open it, which could activate a device.
 #[cfg(unix)]
 fn is_readable(file: &Path) -> bool {
     rustix::fs::access(file, rustix::fs::Access::READ_OK).is_ok()
@@ -283,12 +283,12 @@ fn is_readable(file: &Path) -> bool {
     fs::File::open(file).is_ok()
 }
 
-/// What a folder holds but for these, in as few paths as there can be. A link is left out: what it leads to is open or not by
-/// itself, and a rule for the link would open it.
+/// Returns the contents of a folder except these, in as few paths as possible. Links are excluded: a rule for a link
+/// would open its target.
 fn without(folder: &Path, secrets: &[PathBuf]) -> Vec<PathBuf> {
     let mut open = Vec::new();
     for (path, _) in entries(folder).filter(|(_, kind)| !kind.is_symlink()) {
-        // Most hold none, so that this is asked first.
+        // Most folders have none, so check this first.
         if !secrets.iter().any(|secret| secret.starts_with(&path)) {
             open.push(path);
         } else if !secrets.contains(&path) {
@@ -302,7 +302,7 @@ fn is_of_homes(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == "home" || name == "Users")
 }
 
-/// Where programs are looked for. Those that are installed outside of the user's home bring their libraries along.
+/// Returns the folders in the search path. Programs installed outside of the user's home bring their libraries along.
 fn programs(search: &str, homes: &[Option<&Path>]) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for folder in std::env::split_paths(search).filter(|folder| folder.is_absolute()) {

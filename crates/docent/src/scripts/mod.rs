@@ -1,4 +1,4 @@
-//! Script workers as processes: this executable again with a hidden subcommand, started by the process that starts programs.
+//! Runs script workers as processes: this executable with a hidden subcommand, started by the supervisor.
 
 mod worker;
 
@@ -23,30 +23,30 @@ use tokio::{io::AsyncReadExt, net::unix::pipe, sync::OnceCell};
 /// The hidden subcommand of a worker.
 pub(crate) const SUBCOMMAND: &str = "__script";
 
-/// Bytes of a worker's standard error that are kept: it only says why a worker ended.
+/// Maximum bytes of a worker's standard error: it only shows why a worker ended.
 const MAX_STDERR_BYTES: usize = 4096;
 
-/// What Rust says when there is no more memory, before it ends the process.
+/// What Rust prints when it is out of memory, before it ends the process.
 const OUT_OF_MEMORY: &str = "memory allocation of";
 
-/// The number of the signal that the kernel sends at the limit of processor time.
+/// The signal that the kernel sends at the CPU time limit.
 const SIGXCPU: i32 = 24;
 
 /// How long standard error is read after a worker has ended.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// What a worker is told at its start.
+/// The settings of a worker, passed at its start.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {
     mode: Mode,
-    /// The most memory that any script may use by the configuration.
+    /// The configured memory limit of a script.
     memory_bytes: usize,
 }
 
-/// What runs the scripts of a hub.
+/// Returns the script workers of a hub.
 pub(crate) fn workers(config: &Config, means: &Means) -> Arc<Workers> {
-    // Where servers are not confined, scripts still are: they lose nothing by it.
+    // Scripts are sandboxed even if servers are not: they lose nothing by it.
     let mode = match sandbox::mode(config) {
         Mode::Strict => Mode::Strict,
         Mode::Auto | Mode::Off => Mode::Auto,
@@ -60,9 +60,9 @@ pub(crate) fn workers(config: &Config, means: &Means) -> Arc<Workers> {
     }))
 }
 
-/// Starts workers through the process that starts programs.
+/// Starts workers through the supervisor.
 struct KeeperWorkers {
-    /// Started with docent, or with the first script where docent is not confined.
+    /// Started with docent, or with the first script if docent has no sandbox.
     keeper: OnceCell<Keeper>,
     config: Config,
     environment: Environment,
@@ -83,7 +83,7 @@ impl KeeperWorkers {
         })?;
         let description =
             serde_json::to_string(&self.description).map_err(|error| error.to_string())?;
-        // The worker confines itself, more tightly than a program that is yet to be loaded can be.
+        // The worker sandboxes itself, more tightly than is possible before a program is loaded.
         let mut launch = Launch::new(
             OWN_EXECUTABLE,
             [SUBCOMMAND, description.as_str()],
@@ -110,7 +110,7 @@ impl StartWorker for KeeperWorkers {
     }
 }
 
-/// Keeps the beginning of what a worker writes to its standard error, and reads on so that it never waits.
+/// Keeps the beginning of a worker's standard error, and reads the rest so that the worker never blocks.
 async fn read_stderr(mut stderr: pipe::Receiver, said: Arc<Mutex<Vec<u8>>>) {
     let mut part = [0; 1024];
     while let Ok(count @ 1..) = stderr.read(&mut part).await {
@@ -133,7 +133,7 @@ impl WorkerProcess for KeptProcess {
             let ended = self.process.ended().await;
             let reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner).take();
             if let Some(reading) = reading {
-                // It ends with the process.
+                // The task ends with the process.
                 let _read = tokio::time::timeout(STDERR_TIMEOUT, reading).await;
             }
             let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -149,7 +149,7 @@ impl WorkerProcess for KeptProcess {
     }
 }
 
-/// Why a worker ended by itself.
+/// Returns why a worker ended by itself.
 fn exit(ended: Ended, said: &str) -> WorkerExit {
     match ended {
         Ended::Signal(SIGXCPU) => WorkerExit::OutOfTime,

@@ -1,9 +1,9 @@
 //! The shell client: `docent tools`, `call`, `resources` and `prompts`, against docent itself or any other MCP server.
 //!
-//! `args` is what can be typed, `peer` what is known of a server, `console` where things are shown. `itself`, `fronted` and
-//! `remote` are docent, a configured server, and one that was named on the command line. `schema`, `typing`
-//! and `arguments` lead from words to arguments; `results`, `saving`, `pretty` and `layout` from answers to a screen;
-//! `questions` answers what a server asks. `completion` tells shells what can be typed next.
+//! `args` has the flags, `connection` the trait of a connected server, `console` the terminal. `in_process`,
+//! `hub_connection` and `remote` connect to docent, a configured server, and one from the command line. `schema`,
+//! `typing` and `arguments` convert words to arguments; `results`, `saving`, `pretty` and `layout` show results;
+//! `questions` answers a server's requests; `completion` completes command lines.
 
 pub(crate) mod args;
 mod arguments;
@@ -62,22 +62,22 @@ use std::{
 };
 use tools::Listed;
 
-/// What a command works with besides the server.
+/// The context of a command besides the server.
 pub(crate) struct Desk {
     console: Arc<Console>,
     questions: Arc<Questions>,
-    /// Where relative paths start.
+    /// The base of relative paths.
     folder: PathBuf,
     /// The names of configured servers.
     servers: Vec<String>,
-    /// Where the tools that are seen are kept for completion.
+    /// The file that caches the tools for completion.
     memory: Option<PathBuf>,
 }
 
 impl Desk {
     fn remember(&self, tools: &[Value]) {
         if let Some(memory) = &self.memory {
-            // Completion is a convenience: what can't be kept is missed by nobody else.
+            // Completion is optional: a cache that can't be written is ignored.
             lists::write(memory, tools).unwrap_or_default();
         }
     }
@@ -86,7 +86,7 @@ impl Desk {
 /// Runs one command to its exit code.
 pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::Result<ExitCode> {
     let typed = command.target();
-    // While the configuration is read, what starts the program gets ready.
+    // Start the supervisor while the configuration is loaded.
     let begun = if typed.is_program() { Some(servers::begin()?) } else { None };
     let working_dir = std::env::current_dir().context("cannot determine the working directory")?;
     let no_colour = environment.get("NO_COLOR").is_some();
@@ -100,7 +100,7 @@ pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::R
     check_usable(command, &config)?;
     let _logging = logging::traces(&config).then(|| logging::init(&config)).transpose()?;
     if !command.is_call() && config.audit.file.is_none() {
-        // A look at a list leaves no folder behind.
+        // Listing must not create a folder.
         config.audit.enabled = false;
     }
     let console = Arc::new(Console::of_process(no_colour, typed.verbose));
@@ -110,12 +110,12 @@ pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::R
         Desk { console, questions, folder: working_dir, servers: servers.names(), memory: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(perform(command, &servers, desk));
-    // A question that nobody answers must not keep the process.
+    // A pending question must not keep the process alive.
     runtime.shutdown_timeout(Duration::from_millis(100));
     outcome.map_err(screened)
 }
 
-/// Refuses to ask a server that is configured and can't be used, and says why it can't.
+/// Fails if the selected server is configured but unusable, with the reason.
 fn check_usable(command: &ShellCommand, config: &Config) -> anyhow::Result<()> {
     let is_usable = |name: &str| config.servers.iter().any(|entry| entry.server.name == name);
     for fault in config.faults.iter().filter(|fault| fault.fatal) {
@@ -129,10 +129,10 @@ fn check_usable(command: &ShellCommand, config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An error that no part of can act on the terminal: it may hold words of a server.
+/// Escapes an error, which may contain a server's text, so that it can't act on the terminal.
 fn screened(error: anyhow::Error) -> anyhow::Error {
-    let told = format!("{error:#}");
-    match docent_screen::visible(&told) {
+    let text = format!("{error:#}");
+    match docent_screen::visible(&text) {
         Cow::Borrowed(_) => error,
         Cow::Owned(shown) if error.is::<UsedWrongly>() => UsedWrongly(shown).into(),
         Cow::Owned(shown) => anyhow!(shown),
@@ -141,13 +141,13 @@ fn screened(error: anyhow::Error) -> anyhow::Error {
 
 type Opening<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Box<dyn Peer>>> + 'a>>;
 
-/// The servers that can be asked.
+/// The available servers.
 trait Servers {
-    /// The names of those that are configured.
+    /// Returns the names of configured servers.
     fn names(&self) -> Vec<String>;
     /// Opens a connection.
     fn open<'a>(&'a self, target: &'a Target, questions: Arc<Questions>) -> Opening<'a>;
-    /// Where what is seen of a server's tools is kept.
+    /// Returns the file that caches a server's tools.
     fn memory(&self, target: &Target) -> Option<PathBuf>;
 }
 
@@ -155,7 +155,7 @@ trait Servers {
 struct Configured {
     config: Config,
     environment: Environment,
-    /// What starts programs, where it was begun early.
+    /// The supervisor, if it was started early.
     begun: Mutex<Option<Begun>>,
 }
 
@@ -197,7 +197,7 @@ async fn perform(
     outcome.or_else(|error| refused(error, &desk.console, prints_json))
 }
 
-/// A server that turned a request down says why; what can be done about it is added.
+/// Reports a server's error response, with advice.
 fn refused(error: anyhow::Error, console: &Console, prints_json: bool) -> anyhow::Result<ExitCode> {
     let error = error.downcast::<RpcError>()?;
     if prints_json {
@@ -220,9 +220,9 @@ async fn list_tools(
     let wanted = match rest.as_slice() {
         [] => None,
         [tool] if targets.len() == 1 => Some(tool),
-        [_] => bail!(UsedWrongly("one tool is told of at a time: name one server".into())),
+        [_] => bail!(UsedWrongly("describe one tool at a time: name one server".into())),
         _ => bail!(UsedWrongly(format!(
-            "{} are no servers, and one tool is told of at a time",
+            "unknown servers: {} (to describe tools, name one at a time)",
             rest.join(" and ")
         ))),
     };
@@ -231,7 +231,7 @@ async fn list_tools(
         desk.memory = servers.memory(target);
         match listed(target, servers, &desk, wanted).await {
             Ok(listed) => all.push(listed),
-            // Among several, one that can't be asked keeps none of the others from being shown.
+            // A server that fails does not stop the others from being shown.
             Err(error) if targets.len() > 1 => {
                 desk.console.tell(&format!("{}: {error:#}", label(target)));
                 failed = true;
@@ -269,7 +269,7 @@ async fn listed(
     Ok(Listed { label, card, tools, exposed })
 }
 
-/// What the user calls a server.
+/// Returns the name of a server for messages.
 fn label(target: &Target) -> String {
     match target {
         Target::Docent => ITSELF.into(),
@@ -281,7 +281,7 @@ fn label(target: &Target) -> String {
     }
 }
 
-/// How a server is named on a command line.
+/// Returns the flags that select a server on a command line.
 fn named(target: &Target) -> String {
     match target {
         Target::Docent => String::new(),
@@ -295,7 +295,7 @@ fn named(target: &Target) -> String {
     }
 }
 
-/// A connection, ready to be asked; with `-v` the server is told to log.
+/// Opens a connection; with `-v`, enables the server's logging.
 async fn open(
     target: &Target,
     servers: &dyn Servers,
@@ -303,7 +303,7 @@ async fn open(
 ) -> anyhow::Result<Box<dyn Peer>> {
     let peer = servers.open(target, Arc::clone(&desk.questions)).await?;
     if desk.console.verbose && peer.server().capabilities.get("logging").is_some() {
-        // A server that says no logs as much as it likes.
+        // A server that rejects this logs at its own level.
         let level = json!({"level": "debug"});
         peer.request("logging/setLevel", level, &|_| {}).await.map(drop).unwrap_or_default();
     }
@@ -311,7 +311,7 @@ async fn open(
 }
 
 impl Configured {
-    /// Opens a connection. What the server asks meanwhile goes to `questions`.
+    /// Opens a connection. The server's requests go to `questions`.
     async fn connect(
         &self,
         target: &Target,
@@ -337,7 +337,7 @@ impl Configured {
         })
     }
 
-    /// What reaches one server.
+    /// Creates the dialer for one server.
     fn dial(&self, spec: &Spec) -> anyhow::Result<Dial> {
         let Self { config, environment, begun } = self;
         let keeper = match &spec.way {
@@ -351,8 +351,8 @@ impl Configured {
         Ok(Dial::new(config.clone(), Means::new(config, keeper, environment.clone())))
     }
 
-    /// docent as this user serves it to themself: the operator's policy and the record of calls are in force, and nobody
-    /// has to be held off by rates and pages.
+    /// The setup of docent for the local user: the operator's policy and the audit log apply, but no rate limits and no
+    /// paging.
     fn setup(&self, providers: Vec<Arc<dyn Provider>>) -> anyhow::Result<Setup> {
         let policy = self.config.policy.tools.clone();
         let audit = serve::audit(&self.config)?;

@@ -125,7 +125,8 @@ async fn ask_both<A: Wire, B: Wire>(one: &mut Peer<A>, two: &mut Peer<B>) {
     // To cancel one's own id leaves the other's call alone.
     two.tell("notifications/cancelled", json!({"requestId": 7})).await.unwrap();
     let endless = one.answer_to(&json!(7)).await.unwrap();
-    // On a busy machine the deadline cuts the call before it has a path to tell; its own answer is partial all the same.
+    // On a busy machine the deadline cuts the call before it has a path to tell; its own answer is partial all the
+    // same.
     assert_eq!(endless["result"]["structuredContent"]["partial"], true, "{endless}");
     assert_ne!(path_of(&endless), "small", "{endless}");
 }

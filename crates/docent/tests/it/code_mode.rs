@@ -1,4 +1,5 @@
-//! Code mode in front of servers that ask the person at the client during a call, for clients with and without sessions.
+//! Code mode in front of servers that ask the person at the client during a call, for clients with and without
+//! sessions.
 
 use crate::{
     Place,
@@ -7,7 +8,8 @@ use crate::{
 use docent_testkit::Child;
 use serde_json::{Value, json};
 
-/// A server in the shell's own words. `count` counts its calls, `ask` asks by a request of its own, `form` by its result.
+/// A server in the shell's own words. `count` counts its calls, `ask` asks by a request of its own, `form` by its
+/// result.
 pub(crate) const SERVER: &str = r#"
 n=0
 say() { printf '%s\n' "$1"; }
@@ -94,8 +96,8 @@ async fn a_script_goes_on_where_it_was_when_a_client_without_a_session_answers()
     assert!(text(&again).contains("run it again"), "{again}");
 }
 
-/// One stream names no call, so that a question may be put to the client for another call of the same script than the one it
-/// is about. Whether two questions come in one result or in two depends on when the server asks them.
+/// One stream names no call, so that a question may be put to the client for another call of the same script than the
+/// one it is about. Whether two questions come in one result or in two depends on when the server asks them.
 #[tokio::test]
 async fn questions_of_calls_that_run_together_are_all_answered() {
     let place = Place::new();

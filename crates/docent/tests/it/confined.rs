@@ -1,4 +1,5 @@
-//! Servers behind `docent serve`, held by the kernel: what each level refuses, and that what it refuses is there to be had.
+//! Servers behind `docent serve`, held by the kernel: what each level refuses, and that what it refuses is there to be
+//! had.
 
 #![cfg(target_os = "linux")]
 
@@ -247,8 +248,8 @@ async fn a_link_where_a_server_may_write_makes_no_root() {
     signal(&server, Signal::HUP);
     server.log_line("keeping the previous one").await.unwrap();
     drop(server);
-    let name_it = format!("name {} itself", place.0.path().display());
-    place.run(&["serve"]).ends(1).says("servers may write there").says(&name_it);
+    let remedy = format!("use {} instead", place.0.path().display());
+    place.run(&["serve"]).ends(1).says("servers can write there").says(&remedy);
 }
 
 #[tokio::test]
@@ -261,7 +262,7 @@ async fn a_path_of_an_entry_is_written_as_any_other() {
     let order = json!({"what": "write", "target": text(&place.0.path().join("data/new"))});
     assert_eq!(attempt(&mut server, "first", order).await, "written");
     let none = text(&place.0.path().join("none"));
-    let told = format!("`mcp_servers.first.sandbox.write` opens nothing to servers by {none}: ");
+    let told = format!("`mcp_servers.first.sandbox.write` cannot open {none} to servers: ");
     server.log_line(&told).await.unwrap();
 }
 

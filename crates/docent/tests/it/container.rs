@@ -1,5 +1,5 @@
-//! The Dockerfile and compose.yaml: what they start is started here with the binary under test, its folders in a temporary
-//! one, and what they copy is all that the binary is made of.
+//! The Dockerfile and compose.yaml: what they start is started here with the binary under test, its folders in a
+//! temporary one, and what they copy is all that the binary is made of.
 
 use crate::{
     Place, program,
@@ -90,8 +90,8 @@ impl Container {
         })
     }
 
-    /// Its command line on this machine: the same words and variables, with the binary under test, a place's folders and a
-    /// free port.
+    /// Its command line on this machine: the same words and variables, with the binary under test, a place's folders
+    /// and a free port.
     fn start(&self, place: &Place) -> Command {
         let here = |word: &str| match word {
             PROJECT => place.project().display().to_string(),

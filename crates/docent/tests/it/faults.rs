@@ -1,5 +1,5 @@
-//! Each operation on a file of `docent docs sync` fails once, and the next start answers rightly. The pages of sites have
-//! their own test, `fault_injection_crawl` in `net`.
+//! Each operation on a file of `docent docs sync` fails once, and the next start answers rightly. The pages of sites
+//! have their own test, `fault_injection_crawl` in `net`.
 
 use crate::{Place, Run};
 use docent_files::{Operation, faults::Faults};

@@ -12,8 +12,8 @@ use docent_testkit::Child;
 use serde_json::{Value, json};
 use std::{fmt::Write as _, fs, time::Duration};
 
-/// Processor time, in ticks of a hundredth of a second, that each core may use after the end of a call. The requirement is
-/// one second; twice that is allowed, because these tests run unoptimized.
+/// Processor time, in ticks of a hundredth of a second, that each core may use after the end of a call. The requirement
+/// is one second; twice that is allowed, because these tests run unoptimized.
 const TICKS_PER_CORE: u64 = 200;
 /// A process that uses no more than this in [`INTERVAL`] is idle.
 const IDLE_TICKS: u64 = 3;
@@ -39,8 +39,8 @@ fn ticks_after_end() -> u64 {
     TICKS_PER_CORE * cores() as u64
 }
 
-/// Starts a call and waits until it is under way. A busy machine may give it too little time for that before its deadline:
-/// then it is started again.
+/// Starts a call and waits until it is under way. A busy machine may give it too little time for that before its
+/// deadline: then it is started again.
 async fn start(server: &mut Child, params: &Value) -> Value {
     let started = async {
         loop {

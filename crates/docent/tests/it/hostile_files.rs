@@ -1,8 +1,8 @@
 //! Named pipes, sockets, devices, directories and broken links wherever docent takes or finds a path, on the running
 //! binary: every tool, every resource scheme, every prompt, over every transport.
 //!
-//! Tools and their arguments come from `tools/list`, so that a new tool is covered without a change here. `DOCENT_BINARY`
-//! names another binary to drive, such as a release build.
+//! Tools and their arguments come from `tools/list`, so that a new tool is covered without a change here.
+//! `DOCENT_BINARY` names another binary to drive, such as a release build.
 
 mod command_line;
 mod matrix;
@@ -29,7 +29,8 @@ use std::{
 const DEVICES: &str = "/dev/pts";
 const DEVICE: &str = "/dev/pts/ptmx";
 
-/// How long a call of a release build takes at most, for the median of all calls: a busy machine may hold up one of them.
+/// How long a call of a release build takes at most, for the median of all calls: a busy machine may hold up one of
+/// them.
 const MAX_MEDIAN_CALL: Duration = Duration::from_millis(100);
 
 /// How long any call may take. A call that opens a pipe never returns. A debug build on a busy machine gets more.
@@ -93,7 +94,8 @@ fn socket(path: &Path) -> UnixListener {
     listener
 }
 
-/// A program that waits to write to a pipe. It goes on as soon as anything opens the pipe for reading, even for a moment.
+/// A program that waits to write to a pipe. It goes on as soon as anything opens the pipe for reading, even for a
+/// moment.
 struct Writer {
     pipe: PathBuf,
     opened: mpsc::Receiver<bool>,

@@ -1,5 +1,6 @@
-//! Scripts that do not stop by themselves: each ends at its limit, no process of one is left working, and the next script is
-//! answered. With `DOCENT_BINARY` in the environment, that program is tested in the place of the one built with the tests.
+//! Scripts that do not stop by themselves: each ends at its limit, no process of one is left working, and the next
+//! script is answered. With `DOCENT_BINARY` in the environment, that program is tested in the place of the one built
+//! with the tests.
 
 use crate::{
     Place,
@@ -27,7 +28,8 @@ const AT_ONCE: usize = 8;
 /// How long a busy machine is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Processor time, in ticks of a hundredth of a second, that a release build may use on each core after the end of scripts.
+/// Processor time, in ticks of a hundredth of a second, that a release build may use on each core after the end of
+/// scripts.
 const TICKS_PER_CORE: u64 = 100;
 
 /// What no interrupt reaches: each runs for minutes unless its process is killed.
@@ -154,8 +156,8 @@ fn docent_of(server: &Child) -> u32 {
     server.process_id().expect("it runs")
 }
 
-/// Waits until no worker uses the processor: each is asleep, and has used as much as at the look before. A release build is
-/// idle within a second of processor time.
+/// Waits until no worker uses the processor: each is asleep, and has used as much as at the look before. A release
+/// build is idle within a second of processor time.
 async fn until_idle(server: &Child) {
     let (docent, began, start) = (docent_of(server), Instant::now(), ticks(server));
     let used = |pid: &u32| (*pid, is_busy(*pid), stat(*pid, 11), stat(*pid, 12));

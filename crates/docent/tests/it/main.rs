@@ -282,7 +282,7 @@ fn what_cannot_be_served_is_said_with_a_remedy() {
     let serve = |args: &[&str]| place.run(&[&["serve"], args].concat());
     serve(&["--transport", "http", "--port", &port])
         .ends(1)
-        .says(&format!("can't listen on 127.0.0.1:{port} (another program has the port"));
+        .says(&format!("cannot listen on 127.0.0.1:{port} (another program uses the port"));
     // An address for documentation, which no machine has.
     serve(&["--transport", "http", "--host", "192.0.2.1", "--allow-open"])
         .ends(1)
@@ -384,7 +384,7 @@ fn doctor_reports_sandboxes_of_servers_and_the_operator_s_settings() {
     let (project, none) = (project.display(), none.display());
     let writes = format!("and caches and to {project}, {none}, /srv, and has no network");
     let ineffective =
-        format!("`mcp_servers.more.sandbox.write` opens nothing to servers by {none}");
+        format!("`mcp_servers.more.sandbox.write` cannot open {none} to servers");
     run.prints(&writes).prints(&ineffective);
     for want in [
         "guarded: guarded; ",
@@ -408,7 +408,7 @@ fn doctor_reports_sandboxes_of_servers_and_the_operator_s_settings() {
     }
     run.prints(&format!("warn  {:13}  loose: no sandbox", "server"));
     assert!(!run.out.contains("sekrit"), "{}", run.out);
-    assert!(!run.out.contains("is not followed"), "nobody may write here: {}", run.out);
+    assert!(!run.out.contains("part of the configuration"), "no server may write: {}", run.out);
     place.write("own.toml", "mcp_servers.writer.command = \"x\"\n");
     place
         .run(&["doctor", "--port", "0", "--config", "own.toml"])

@@ -1,8 +1,8 @@
 //! Seed 001, the dynamic orchestrator: a walk through the document from top to bottom.
 //!
 //! The document describes a client. docent is on both sides of it: a client of the server `cloudflare`, which plays the
-//! document's server, and a server to the test, which plays the document's orchestrator. The shell client is used where the
-//! document shows a client's own code.
+//! document's server, and a server to the test, which plays the document's orchestrator. The shell client is used where
+//! the document shows a client's own code.
 
 mod basics;
 mod content;

@@ -127,8 +127,8 @@ CASES
 done
 "#;
 
-/// Writes a server whose tools answer with one member of a response each, `"result": …` or `"error": …`, and returns its
-/// settings.
+/// Writes a server whose tools answer with one member of a response each, `"result": …` or `"error": …`, and returns
+/// its settings.
 pub(crate) fn answering_server(place: &Place, name: &str, tools: &[(&str, &str)]) -> String {
     let definition =
         |(tool, _): &(&str, &str)| json!({"name": tool, "inputSchema": {"type": "object"}});

@@ -390,8 +390,8 @@ impl Served {
     }
 }
 
-/// A server whose tool is named after what it was given. Files that it may write to are not followed, so its place is apart
-/// from the temporary folders.
+/// A server whose tool is named after what it was given. Files that it may write to are not followed, so its place is
+/// apart from the temporary folders.
 const NAMED: &str = r#"
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -522,7 +522,7 @@ fn a_path_that_the_sandbox_closes_is_told() {
     let file = elsewhere.path().join("mcp.registry.json");
     fs::write(&file, "{\"servers\": []}").unwrap();
     place.settings(&format!("hub.registries = [\"{}\"]", file.display()));
-    served.logs("the sandbox stays as it was at the start: restart docent to open ");
+    served.logs("the sandbox can't be extended while docent runs: restart docent to open ");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Signing in at other servers: `docent servers login` against an authorization server on this machine, what it keeps, and
-//! what becomes of it in `docent serve`.
+//! Signing in at other servers: `docent servers login` against an authorization server on this machine, what it keeps,
+//! and what becomes of it in `docent serve`.
 
 use crate::{
     Place, Run,
@@ -287,8 +287,8 @@ fn a_login_that_is_refused_says_why_and_keeps_nothing() {
     place.run(&["call", "whoami", "acme"]).ends(1).says("docent servers login acme");
 }
 
-/// Inside the sandbox of `docent serve`: a token that ends, and one that the server refuses, are replaced without anybody,
-/// and what is new is kept where the next docent finds it.
+/// Inside the sandbox of `docent serve`: a token that ends, and one that the server refuses, are replaced without
+/// anybody, and what is new is kept where the next docent finds it.
 #[tokio::test]
 async fn a_token_is_refreshed_while_serving() {
     let authority = Authority::start(Manners { lasts: Some(1), ..Manners::default() });
@@ -316,8 +316,8 @@ async fn a_token_is_refreshed_while_serving() {
     place.run(&["call", "whoami", "acme"]).ends(0).prints("somebody known");
 }
 
-/// A script's call says what is missing, and is made once somebody has logged in. Its server is a remote one alone, so that
-/// nothing but scripts needs a program to be started.
+/// A script's call says what is missing, and is made once somebody has logged in. Its server is a remote one alone, so
+/// that nothing but scripts needs a program to be started.
 #[tokio::test]
 async fn a_script_calls_a_server_that_needs_a_login() {
     let authority = Authority::start(Manners { lasts: Some(1), ..Manners::default() });

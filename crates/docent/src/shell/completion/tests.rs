@@ -119,7 +119,8 @@ fn zsh_and_fish_hear_what_a_word_is_for() {
     assert_eq!(answer, "words\nquery=\trequired. What to look for.\n");
 }
 
-/// Runs a shell with a program called docent that answers as docent would. The error is that the shell is not installed.
+/// Runs a shell with a program called docent that answers as docent would. The error is that the shell is not
+/// installed.
 fn in_shell(shell: &str, arguments: &[&str], script: &str) -> Result<String, String> {
     let shell = find_program(shell)?;
     let place = tempfile::tempdir().unwrap();

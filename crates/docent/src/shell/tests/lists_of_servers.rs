@@ -42,7 +42,7 @@ fn tools_are_listed() {
     Scene::new(script())
         .run(&["tools", "--all", "echo"])
         .code(2)
-        .tells("one tool is told of at a time");
+        .tells("describe one tool at a time");
     Scene::new(Vec::new()).run(&["tools"]).code(0).says("0 tools");
 }
 

@@ -42,8 +42,8 @@ impl<'a> Schema<'a> {
         Self { tool: tool["name"].as_str().unwrap(), root: &tool["inputSchema"] }
     }
 
-    /// Every argument that takes free text. One that looks like a path and has a shape that is not known here fails the test:
-    /// nothing would try it.
+    /// Every argument that takes free text. One that looks like a path and has a shape that is not known here fails the
+    /// test: nothing would try it.
     pub(super) fn slots(self) -> Vec<Slot> {
         let mut slots = Vec::new();
         self.collect(self.root, &mut Vec::new(), &mut slots);

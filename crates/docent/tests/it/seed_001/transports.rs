@@ -125,7 +125,7 @@ async fn authentication(walk: &mut Walk) {
     let mut command = place.command(&["tools", "cloudflare"]);
     Run::of(command.env("MCP_API_KEY", KEY))
         .ends(1)
-        .says("the variable MCP_API_KEY is docent's own, and no server gets it");
+        .says("the variable MCP_API_KEY is reserved for docent and not passed to servers");
     walk.at("346-355");
     place.settings("");
     let key = [("MCP_API_KEY", KEY)];
