@@ -187,8 +187,8 @@ impl Writer {
         self.page = Some(number);
     }
 
-    /// Starts the section of a heading, 1 to 6. An empty heading is ignored; one that is too long is truncated, and its full
-    /// text becomes the first paragraph of its section.
+    /// Starts the section of a heading, 1 to 6. An empty heading is ignored; one that is too long is truncated, and its
+    /// full text becomes the first paragraph of its section.
     pub fn heading(&mut self, level: u8, heading: &str, anchor: Option<String>) {
         let whole = squeeze(heading);
         if whole.is_empty() || !self.has_room() {

@@ -1,11 +1,11 @@
-//! Paragraphs of an office document in, blocks out: items become lists, lines of code become code.
+//! Builds blocks from the paragraphs of an office document: items become lists, lines of code become code.
 
 use crate::document::{Document, Kind, Link, Text, Writer, squeeze};
 
-/// Deeper lists are written as if they were this deep.
+/// Maximum list depth; deeper items are written at this depth.
 const DEEPEST_LIST: usize = 8;
 
-/// What is being put together.
+/// The document being built.
 #[derive(Default)]
 pub(super) struct Flow {
     writer: Writer,
@@ -141,7 +141,7 @@ fn cell_text(text: &Text) -> Text {
     changed(text, &|part| squeeze(part).replace('|', "\\|"))
 }
 
-/// A text whose parts, labels of links and what stands between them, are changed. Spaces between parts stay.
+/// Maps the parts of a text, link labels and the text between them. Spaces between parts are kept.
 fn changed(text: &Text, change: &dyn Fn(&str) -> String) -> Text {
     let mut to = Text::default();
     let mut add = |part: &str, target: Option<&str>| {

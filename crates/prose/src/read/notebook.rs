@@ -7,9 +7,9 @@ use crate::{
 };
 use serde_json::Value;
 
-/// Lines of an output that are kept: a notebook may print without end.
+/// Maximum lines kept of an output, which may be endless.
 const LINES: usize = 20;
-/// Characters of such a line.
+/// Maximum characters of an output line.
 const WIDTH: usize = 200;
 
 /// Reads a notebook of format 3 or 4.
@@ -97,7 +97,7 @@ fn joined(value: &Value) -> String {
     }
 }
 
-/// What an output says as text; pictures and HTML say nothing.
+/// The text of an output; images and HTML have none.
 fn printed(output: &Value) -> String {
     if matches!(output.get("output_type").and_then(Value::as_str), Some("error" | "pyerr")) {
         let part = |name| output.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -122,7 +122,7 @@ fn shortened(text: &str) -> String {
     kept.join("\n")
 }
 
-/// A line that is not too long; what a progress bar wrote over is gone.
+/// Truncates a line, and drops text overwritten by a progress bar.
 fn cut(line: &str) -> String {
     let line = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or_default();
     match line.char_indices().nth(WIDTH) {
@@ -131,7 +131,7 @@ fn cut(line: &str) -> String {
     }
 }
 
-/// Without the sequences that colour a terminal.
+/// Removes terminal color sequences.
 fn without_colours(text: &str) -> String {
     let mut pieces = text.split("\u{1b}[");
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_notebook_is_told() {
+    fn a_file_that_is_not_a_notebook_is_reported() {
         let deep = "[".repeat(100_000);
         for text in
             ["", "{", "{}", "[]", r#"{"cells": 3}"#, deep.as_str(), "{\"cells\": [1, null, {}]"]

@@ -11,9 +11,9 @@ use crate::{
 use docent_xml::Node;
 use std::collections::HashMap;
 
-/// Deeper nesting is machine-made to be deep.
+/// Maximum nesting; deeper documents are crafted.
 const DEEPEST: usize = 60;
-/// Cells that one element may stand for.
+/// Maximum repetitions of one cell element.
 const REPEATED: usize = 64;
 const NAME: &str = "ODT";
 
@@ -51,7 +51,7 @@ fn title_of(meta: &str) -> Option<String> {
     Some(squeeze(&text_of(find(xml.root_element(), "title")?))).filter(|title| !title.is_empty())
 }
 
-/// What a style is based on, and whether the levels of a list have numbers.
+/// A style: its parent, and whether list levels are numbered.
 #[derive(Debug, Default)]
 struct Style {
     parent: Option<String>,

@@ -1,4 +1,4 @@
-//! Documents that are zip archives of XML files: their parts by name, each of them bounded.
+//! Documents that are zip archives of XML files: their parts by name, with size limits.
 
 use crate::{
     archive::zip::{self, Member},
@@ -7,9 +7,9 @@ use crate::{
 use docent_xml::{Document, Node};
 use std::{cell::Cell, collections::HashMap};
 
-/// Larger parts are no text: a thick book has five million letters.
+/// Maximum bytes of a part: a thick book has five million letters.
 const PART: u64 = 32 << 20;
-/// All parts that are read together. Each byte of them may take fifty in memory.
+/// Maximum bytes of all parts read. Each may take fifty bytes in memory.
 const ALL: u64 = 128 << 20;
 
 /// A document's parts.
@@ -38,7 +38,7 @@ impl<'a> Package<'a> {
         Ok(Self { format, bytes, members, left: Cell::new(ALL) })
     }
 
-    /// What a part holds. Nothing where there is none of that name.
+    /// The content of a part; `None` if it does not exist.
     pub(super) fn part(&self, name: &str) -> Result<Option<Vec<u8>>, Unreadable> {
         let Some(member) = self.members.get(name) else { return Ok(None) };
         let limit = PART.min(self.left.get());
@@ -53,12 +53,12 @@ impl<'a> Package<'a> {
         Ok(self.part(name)?.map(|bytes| decoded(&bytes)))
     }
 
-    /// The text of a part that a document can't be without.
+    /// The text of a required part.
     pub(super) fn needed(&self, name: &str) -> Result<String, Unreadable> {
         self.text(name)?.ok_or_else(|| self.damaged(format!("it has no {name}")))
     }
 
-    /// Says what is wrong with the document.
+    /// An error that describes the damage.
     pub(super) fn damaged(&self, reason: impl Into<String>) -> Unreadable {
         Unreadable::Damaged { format: self.format, reason: reason.into() }
     }

@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
         };
         let reachable =
             around.is_none_or(|level| level.exported && !level.kind.is_some_and(Kind::is_callable));
-        // What a namespace exports is own as if the namespace were; a scope has no visibility of its own.
+        // Members of a namespace are exported as the namespace is; a scope has no visibility of its own.
         let exported =
             found.kind.is_none() || (visibility == Visibility::Public && (exports || reachable));
         Seen { visibility, exported, lends }

@@ -1,16 +1,16 @@
-//! Attributes of a document: what `{name}` stands for.
+//! Attributes of a document: the values of `{name}`.
 
 use std::collections::HashMap;
 
-/// How deep attributes may stand for each other.
+/// Maximum depth of nested attribute references.
 const DEEPEST: usize = 5;
-/// How much longer attributes may make a text.
+/// Maximum bytes that attributes may add to a text.
 const LONGEST: usize = 64 << 10;
-/// How many bytes attributes may put in altogether.
+/// Maximum bytes inserted by attributes in total.
 const MOST_BYTES: usize = 8 << 20;
-/// How many attributes are kept.
+/// Maximum attributes kept.
 const MOST: usize = 5_000;
-/// What every document knows.
+/// Built-in attributes.
 const BUILT_IN: [(&str, &str); 32] = [
     ("empty", ""),
     ("sp", " "),
@@ -46,12 +46,12 @@ const BUILT_IN: [(&str, &str); 32] = [
     ("cxx", "C++"),
 ];
 
-/// Names and their values.
+/// Attribute names with their values.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Attributes {
     values: HashMap<String, String>,
     counters: HashMap<String, u32>,
-    /// How many bytes were put in so far.
+    /// Bytes inserted so far.
     spent: usize,
 }
 
@@ -89,7 +89,7 @@ impl Attributes {
         self.values.get(&name.to_lowercase()).map(String::as_str)
     }
 
-    /// A text with its attributes put in; unknown ones stay as they are written.
+    /// Substitutes attributes in a text; unknown ones stay as written.
     pub(super) fn expanded(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for _ in 0..DEEPEST {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_told_from_text() {
+    fn entries_are_distinguished_from_text() {
         assert_eq!(entry(":toc:"), Some(("toc", Some(""))));
         assert_eq!(entry(":!toc:"), Some(("toc", None)));
         assert_eq!(entry(":a-b: c: d"), Some(("a-b", Some("c: d"))));

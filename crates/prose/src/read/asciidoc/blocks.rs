@@ -13,25 +13,25 @@ use crate::read::{
 };
 use std::collections::HashMap;
 
-/// A value that goes on over more lines than this many bytes ends.
+/// Maximum bytes of a multi-line value.
 const LONGEST: usize = 4_000;
 /// Stands for the end of a line until marks are read.
 const BREAK: &str = "\u{b}";
 /// Paragraphs that begin with one of these are notes.
 const NOTES: [&str; 5] = ["NOTE", "TIP", "IMPORTANT", "WARNING", "CAUTION"];
 
-/// What the lines above a block say about it.
+/// Block metadata from the lines above it.
 #[derive(Debug, Default, Clone)]
 pub(super) struct About {
     /// The first word in brackets, such as `source` or `NOTE`.
     pub(super) style: String,
     /// The second, such as the language.
     pub(super) second: String,
-    /// What links point to.
+    /// The link anchor.
     pub(super) id: Option<String>,
     /// The title.
     pub(super) title: Option<String>,
-    /// What is named: `cols`, `options` and others.
+    /// Named attributes: `cols`, `options` and others.
     pub(super) named: HashMap<String, String>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Lines<'a> {
         Some(line)
     }
 
-    /// Passes over blank lines; says whether there were any.
+    /// Skips blank lines; returns whether there were any.
     pub(super) fn skip_blank(&mut self) -> bool {
         let from = self.at;
         while self.peek().is_some_and(|line| line.trim().is_empty()) {
@@ -96,12 +96,12 @@ impl<'a> Lines<'a> {
 /// Reads blocks.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// What the document has set so far.
+    /// Attributes set so far.
     pub(super) attributes: Attributes,
     /// How deep blocks are nested.
     pub(super) depth: usize,
     ids: HashMap<String, u32>,
-    /// Whether the section that is open says how a command is called.
+    /// Whether the open section is a synopsis.
     synopsis: bool,
 }
 

@@ -3,19 +3,19 @@
 use crate::read::marks::{self, BOLD, CODE, ITALIC, ROMAN};
 use std::cell::Cell;
 
-/// How far the end of a mark is looked for.
+/// Maximum bytes searched for the end of a mark.
 const WINDOW: usize = 2_000;
-/// How deep marks nest.
+/// Maximum nesting of marks.
 const DEEPEST: usize = 6;
 
-/// Text with marks. Attributes are put in before.
+/// Converts a text to marks. Attributes are already substituted.
 pub(super) fn marked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     Inline { out: &mut out, depth: 0, search: &Search::of(text) }.write(text);
     out
 }
 
-/// How much may still be searched for ends that are not there, so that marks without end cost no more than others.
+/// The remaining budget for failed searches, so that unclosed marks cost no more than others.
 #[derive(Debug)]
 pub(super) struct Search {
     left: Cell<usize>,
@@ -33,7 +33,7 @@ impl Search {
         rest.get(..self.find(rest, close)?)
     }
 
-    /// Counts what was searched in vain.
+    /// Spends budget for a failed search.
     fn tire(&self, by: usize) {
         self.left.set(self.left.get().saturating_sub(by));
     }

@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_of_items_are_told_from_text() {
+    fn item_markers_are_distinguished_from_text() {
         let cases = [
             ("* a", Some(("*", None, "a"))),
             ("  ** b", Some(("**", None, "b"))),

@@ -59,7 +59,7 @@ pub(crate) fn is_head(head: &[u8]) -> bool {
             && (taken == 1 || below.is_some_and(|line| line.starts_with('=')))
     });
     let rest = lines.get(at + 1..).unwrap_or_default();
-    let tells = |pair: &[&str]| match pair {
+    let is_typical = |pair: &[&str]| match pair {
         [line, below] => {
             entry(line).is_some()
                 || (line.starts_with("[[") && line.ends_with("]]"))
@@ -70,7 +70,7 @@ pub(crate) fn is_head(head: &[u8]) -> bool {
         }
         _ => false,
     };
-    titled && rest.windows(2).any(tells)
+    titled && rest.windows(2).any(is_typical)
 }
 
 /// The title, the version in the lines below it, and the lines after them.

@@ -3,7 +3,7 @@
 use super::blocks::{About, Reader};
 use crate::read::tree::{self, Node};
 
-/// Cells beyond this many are data.
+/// Maximum cells; larger tables are data.
 const MOST: usize = 50_000;
 
 /// Reads the lines of a table.

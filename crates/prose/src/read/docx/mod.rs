@@ -14,7 +14,7 @@ use docent_xml::Node;
 use std::collections::HashMap;
 use style::{Lists, Role, Styles};
 
-/// Deeper nesting is machine-made to be deep.
+/// Maximum nesting; deeper documents are crafted.
 const DEEPEST: usize = 60;
 const NAME: &str = "DOCX";
 
@@ -107,14 +107,14 @@ fn title_of(core: &str) -> Option<String> {
     Some(squeeze(&text_of(find(xml.root_element(), "title")?))).filter(|title| !title.is_empty())
 }
 
-/// What a paragraph is made of.
+/// The content of a paragraph.
 #[derive(Default)]
 struct Paragraph<'a, 'i> {
     text: Text,
     notes: Vec<String>,
     anchor: Option<String>,
     boxes: Vec<Node<'a, 'i>>,
-    /// Fields that are open: whether their instruction is over, and what it is.
+    /// Open fields: whether their instruction has ended, and its text.
     fields: Vec<(bool, String)>,
 }
 
@@ -315,7 +315,7 @@ fn nearest<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Node<'a, 'i>> {
     node.ancestors().skip(1).take(8).find(|node| node.tag_name().name() == name)
 }
 
-/// Of two ways to say the same, the first.
+/// Chooses the first of two alternative contents.
 fn chosen<'a, 'i>(node: Node<'a, 'i>) -> Node<'a, 'i> {
     child(node, "Choice").or_else(|| child(node, "Fallback")).unwrap_or(node)
 }

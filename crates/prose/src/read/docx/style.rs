@@ -1,23 +1,23 @@
-//! What the styles and lists of a DOCX mean for its paragraphs.
+//! Styles and lists of a DOCX, and their meaning for paragraphs.
 
 use crate::read::package::{attribute, child};
 use docent_xml::Node;
 use std::collections::HashMap;
 
-/// Styles that are based on each other in a longer chain are made to be a ring.
+/// Maximum length of a style chain; longer ones are cycles.
 const LONGEST_CHAIN: usize = 20;
-/// Names of styles that hold code.
+/// Names of code styles.
 const CODE: [&str; 7] =
     ["code", "verbatim", "preformatted", "listing", "console", "macro", "plain text"];
 
-/// What a paragraph is.
+/// The role of a paragraph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     Title,
     Heading(u8),
     Code,
     Quote,
-    /// A line of the table of contents, which the headings say better.
+    /// A line of the table of contents, which repeats the headings.
     Contents,
     Text,
 }
@@ -159,7 +159,7 @@ fn list(properties: Node<'_, '_>) -> Option<(String, usize)> {
     Some((value("numId")?.to_owned(), depth.unwrap_or(0)))
 }
 
-/// What the name of a style says. The names of built-in styles are English in every language.
+/// The role given by a style's name. Built-in style names are English in every language.
 fn named(name: &str) -> Option<Role> {
     let number =
         |rest: &str| rest.trim().parse::<u8>().ok().filter(|level| (1..=9).contains(level));

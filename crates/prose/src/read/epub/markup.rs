@@ -1,6 +1,6 @@
-//! What differs between the XHTML of books and the HTML that is read.
+//! Converts XHTML of books to the HTML that the parser reads.
 
-/// Elements that have no end in HTML either.
+/// Void elements, which have no end tag in HTML either.
 const VOID: [&str; 14] = [
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
     "track", "wbr",

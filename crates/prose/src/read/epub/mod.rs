@@ -14,9 +14,9 @@ use docent_xml::Node;
 use markup::expanded;
 use std::collections::{HashMap, HashSet};
 
-/// Chapters that are read; more are made to take time.
+/// Maximum chapters read; more are an attack on time.
 const CHAPTERS: usize = 10_000;
-/// Problems that are told.
+/// Maximum problems listed.
 const PROBLEMS: usize = 20;
 const NAME: &str = "EPUB";
 
@@ -73,7 +73,7 @@ pub(crate) fn read(
     Ok(document)
 }
 
-/// What the book says about itself.
+/// The metadata of a book.
 #[derive(Default)]
 struct Book {
     title: Option<String>,
@@ -133,7 +133,7 @@ fn is_version(node: Node<'_, '_>) -> bool {
     said.is_some_and(|name| names.contains(&name))
 }
 
-/// Whether chapters are encrypted. Fonts that are made hard to copy don't count.
+/// Whether chapters are encrypted. Obfuscated fonts don't count.
 fn is_locked(package: &Package<'_>, book: &Book) -> Result<bool, Unreadable> {
     let name = "META-INF/encryption.xml";
     let Some(text) = package.text(name)? else { return Ok(false) };
@@ -144,7 +144,7 @@ fn is_locked(package: &Package<'_>, book: &Book) -> Result<bool, Unreadable> {
     Ok(locked.any(|uri| files.contains(&resolved("", uri).0)))
 }
 
-/// What a page of contents calls each chapter, and how deep it stands there, from 1.
+/// The title and depth, from 1, of each chapter in the table of contents.
 fn contents(package: &Package<'_>, book: &Book) -> HashMap<String, (u8, String)> {
     let mut titles = HashMap::new();
     for file in [&book.nav, &book.ncx].into_iter().flatten() {
@@ -176,7 +176,7 @@ fn chapter(package: &Package<'_>, file: &str) -> Result<Option<Vec<Section>>, Un
     Ok(Some(html::read(file, &expanded(&text)).sections))
 }
 
-/// The sections of all chapters, one below the other, with links that lead from one to another.
+/// Joins the sections of all chapters, with links between them.
 fn joined(
     mut chapters: Vec<(String, Vec<Section>)>,
     contents: &HashMap<String, (u8, String)>,
@@ -202,7 +202,7 @@ fn joined(
     writer
 }
 
-/// Gives a chapter the heading that it lacks, and puts it as deep as the contents say.
+/// Adds a missing chapter heading, and applies the depth from the table of contents.
 fn placed(sections: &mut Vec<Section>, entry: Option<&(u8, String)>) {
     let Some((depth, title)) = entry else { return };
     let same = |section: &Section| {
@@ -232,7 +232,7 @@ fn placed(sections: &mut Vec<Section>, entry: Option<&(u8, String)>) {
     }
 }
 
-/// What each place is called in the whole book, by its file and its own anchor; every file is a place as well.
+/// Unique anchors in the whole book, by file and local anchor; every file also has one.
 fn anchors(chapters: &mut [(String, Vec<Section>)]) -> HashMap<(String, String), String> {
     let mut taken = HashSet::new();
     let mut anchors = HashMap::new();
@@ -264,7 +264,7 @@ fn anchors(chapters: &mut [(String, Vec<Section>)]) -> HashMap<(String, String),
     anchors
 }
 
-/// Turns links between chapters into links within the book.
+/// Rewrites links between chapters to links within the document.
 fn linked(text: &mut Text, file: &str, anchors: &HashMap<(String, String), String>) {
     for link in &mut text.links {
         if link.target.contains("://") || link.target.starts_with("mailto:") {
@@ -279,7 +279,7 @@ fn linked(text: &mut Text, file: &str, anchors: &HashMap<(String, String), Strin
     }
 }
 
-/// What a reference in a file leads to: a file of the package, and an anchor that may be empty.
+/// Resolves a reference in a file to a file of the package and an anchor that may be empty.
 fn resolved(from: &str, reference: &str) -> (String, String) {
     let (path, anchor) = reference.split_once('#').unwrap_or((reference, ""));
     if path.is_empty() {

@@ -1,12 +1,12 @@
-//! Blocks as a page gives them: paragraphs, code and tables, alone, in notes and in lists, each under its section.
+//! Writes the blocks of a page: paragraphs, code and tables, alone, in notes and in lists, each under its section.
 
 use super::{line::append, notes};
 use crate::document::{Kind, Text, Writer};
 
-/// Lists within lists are indented this often at most.
+/// Maximum indentation of nested lists.
 const DEEPEST: usize = 8;
 
-/// A section that may go on behind what stands within it.
+/// A section that may continue after its nested content.
 #[derive(Debug, Clone, Default)]
 struct Place {
     level: u8,
@@ -18,32 +18,32 @@ struct Place {
 struct Note {
     kind: &'static str,
     title: String,
-    /// Nothing of it is written yet.
+    /// Whether nothing of it is written yet.
     is_fresh: bool,
 }
 
-/// Puts blocks where they belong.
+/// Writes blocks into sections, notes and lists.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
     out: Writer,
-    /// The numbers of the lists that are open; none for those without.
+    /// The next numbers of the open lists; `None` for unnumbered ones.
     lists: Vec<Option<u32>>,
     /// The outermost list.
     list: Text,
-    /// The mark of an item waits for its text.
+    /// Whether an item's marker waits for its text.
     is_marked: bool,
-    /// The term has a definition already.
+    /// Whether the term already has a definition.
     is_defined: bool,
-    /// A term was written last.
+    /// Whether a term was written last.
     is_term: bool,
     notes: Vec<Note>,
-    /// Signatures without a word about them.
+    /// Signatures without a description.
     items: Vec<String>,
-    /// The section that is open.
+    /// The open section.
     place: Place,
     /// Around each list of definitions that is open.
     around: Vec<Place>,
-    /// The section that goes on behind definitions.
+    /// The section that continues after definitions.
     goes_on: Option<Place>,
 }
 
@@ -125,7 +125,7 @@ impl Blocks {
         self.block(Kind::Contents, items);
     }
 
-    /// Names something there is no more to say about. Several make a list.
+    /// Adds a name without a description. Several become a list.
     pub(super) fn item(&mut self, signature: String) {
         if !signature.is_empty() {
             self.items.push(signature);
@@ -147,7 +147,7 @@ impl Blocks {
         }
     }
 
-    /// Goes back to the section around definitions, since what comes is no part of the last of them.
+    /// Returns to the section around definitions, since the next content is not part of the last one.
     fn before_block(&mut self) {
         if !self.items.is_empty() {
             self.flush_items();
@@ -183,9 +183,9 @@ impl Blocks {
         self.block(Kind::List, list);
     }
 
-    /// The mark of an item.
+    /// Writes the marker of an item.
     pub(super) fn mark(&mut self) {
-        // A mark that waits for its text is of an item that begins with a list.
+        // A pending marker belongs to an item that begins with a list.
         if self.is_marked && self.list.plain.ends_with(": ") {
             self.list.plain.truncate(self.list.plain.len() - 2);
         }
@@ -207,7 +207,7 @@ impl Blocks {
         self.is_marked = true;
     }
 
-    /// What stands before the text within so many lists.
+    /// The indentation at a nesting depth of lists.
     fn indent(&self, depth: usize) -> String {
         let outer = self.lists.iter().take(depth.min(DEEPEST));
         outer.map(|number| if number.is_some() { "   " } else { "  " }).collect()
@@ -237,7 +237,7 @@ impl Blocks {
         }
     }
 
-    /// Adds to the item that is open; what is no running text on lines of its own.
+    /// Adds to the open item; anything but running text goes on separate lines.
     fn put_in_list(&mut self, text: &Text, on_lines: bool) {
         let indent = self.indent(self.lists.len());
         let waits = std::mem::take(&mut self.is_marked);
@@ -264,7 +264,7 @@ impl Blocks {
         self.notes.pop();
     }
 
-    /// Whether a title may come: the note has none, and nothing of it is written.
+    /// Whether a title may follow: the note has none, and nothing of it is written.
     pub(super) fn awaits_title(&self) -> bool {
         self.notes.last().is_some_and(|note| note.is_fresh && note.title.is_empty())
     }
@@ -275,14 +275,14 @@ impl Blocks {
         }
     }
 
-    /// What the note that is open begins with, once.
+    /// The label of the open note, once.
     fn label(&mut self) -> Option<String> {
         let note = self.notes.last_mut()?;
         let label = notes::label(note.kind, &note.title);
         (std::mem::take(&mut note.is_fresh) && !label.is_empty()).then_some(label)
     }
 
-    /// The label of a note that begins with something else than running text.
+    /// Writes the label of a note that does not begin with running text.
     fn lead(&mut self) {
         if let Some(label) = self.label() {
             let text = Text::new(label + ":");

@@ -7,7 +7,7 @@ use super::{
 };
 use std::borrow::Cow;
 
-/// How far up an element is looked for that names the language.
+/// Maximum ancestors searched for the language.
 const UP: usize = 8;
 
 /// The text of an element with its lines, without line numbers and buttons.
@@ -54,7 +54,7 @@ pub(super) fn is_gutter(text: &str) -> bool {
     text.contains('\n') && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace())
 }
 
-/// The language of code, told by its element, those around it, or the one within it.
+/// The language of code, from its element, its ancestors, or its child.
 pub(super) fn language<'t>(tree: &'t Tree<'_>, at: usize, by: Option<Generator>) -> Cow<'t, str> {
     let within = tree.children(at).filter_map(|child| tree.element(child)).take(1);
     let mut around = Vec::with_capacity(UP);
@@ -100,7 +100,7 @@ fn named<'s>(element: &Element<'s>) -> Option<&'s str> {
     data.filter(|language| !language.is_empty())
 }
 
-/// A language as code fences name it; those that name none are left out.
+/// The fence name of a language; empty for names that mean no language.
 fn known(language: &str) -> Cow<'static, str> {
     let lower = language.to_ascii_lowercase();
     match lower.as_str() {

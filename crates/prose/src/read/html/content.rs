@@ -1,4 +1,4 @@
-//! Where the text of a page is.
+//! Finds the main content of a page.
 
 use super::{
     furniture, notes,
@@ -7,9 +7,9 @@ use super::{
 };
 use std::ops::Range;
 
-/// How many elements are surely not empty, all of them.
+/// More elements than this are assumed to contain text.
 const LONG: usize = 400;
-/// Classes of the element that holds the text and nothing else, surest first.
+/// Classes of the main content element, most reliable first.
 const CLASSES: [&str; 9] = [
     "md-content__inner",
     "theme-doc-markdown",
@@ -21,12 +21,12 @@ const CLASSES: [&str; 9] = [
     "markdown-body",
     "bodywrapper",
 ];
-/// How much of the text that is no link an element must hold to stand for the one around it, in percent.
+/// Percentage of the parent's non-link text that an element must contain to replace it.
 const MOST: usize = 90;
-/// Bytes of text that make a page; of less, nothing can be left out.
+/// Minimum bytes of text of a page; from a shorter one, nothing is dropped.
 const LEAST: usize = 200;
 
-/// The element that holds the text.
+/// Finds the main content element.
 pub(super) fn main(tree: &Tree<'_>, by: Option<Generator>) -> usize {
     let all = 0..tree.nodes.len();
     let body = tree
@@ -75,7 +75,7 @@ fn is_rustdoc(element: &Element<'_>) -> bool {
     matches!(element.id, "main" | "main-content") || element.has_class("content")
 }
 
-/// Whether there is anything to read in a range. Where that takes long to tell, there is.
+/// Whether a range contains text. Assumes so if checking would take too long.
 pub(super) fn has_text(tree: &Tree<'_>, range: Range<usize>) -> bool {
     let nodes = tree.nodes.get(range).unwrap_or_default();
     let is_text =
@@ -83,7 +83,7 @@ pub(super) fn has_text(tree: &Tree<'_>, range: Range<usize>) -> bool {
     nodes.len() > LONG || nodes.iter().any(is_text)
 }
 
-/// The innermost element that holds most of the text that is no link, and every heading.
+/// The innermost element with most of the non-link text, and all headings.
 fn densest(tree: &Tree<'_>, body: usize, by: Option<Generator>) -> usize {
     let weights = weights(tree, body, by);
     let weight = |at: usize| weights.get(at - body).copied().unwrap_or_default();
@@ -106,7 +106,7 @@ fn densest(tree: &Tree<'_>, body: usize, by: Option<Generator>) -> usize {
     }
 }
 
-/// Whether an element may stand for a page: a paragraph or a table's cell is only its longest part.
+/// Whether an element may be the main content: a paragraph or a table cell is only the longest part.
 fn descends(tree: &Tree<'_>, at: usize) -> bool {
     tree.element(at).is_some_and(|element| {
         use Block::{Article, Div, Main, Section, Table, Tbody, Td, Tr};
@@ -117,7 +117,7 @@ fn descends(tree: &Tree<'_>, at: usize) -> bool {
     })
 }
 
-/// The bytes of text that is no link and no furniture, for each element from the body on.
+/// The bytes of text outside of links and boilerplate, for each element from the body on.
 fn weights(tree: &Tree<'_>, body: usize, by: Option<Generator>) -> Vec<usize> {
     let range = tree.range(body);
     let mut weights = vec![0; range.len()];

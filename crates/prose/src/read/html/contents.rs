@@ -1,6 +1,6 @@
-//! Tables of contents that lead to other pages: on a chapter's page they are most of what there is to read.
+//! Tables of contents that link to other pages: on a chapter's page they are most of the content.
 //!
-//! A table that leads only to sections of its own page repeats the headings below it, and is left out.
+//! A table that links only to sections of its own page repeats the headings below it, and is dropped.
 
 use super::{
     origin::Generator,
@@ -16,7 +16,7 @@ pub(super) fn is_table(element: &Element<'_>, by: Option<Generator>) -> bool {
     by == Some(Generator::DocBook) && element.is(Block::Div) && element.has_class("toc")
 }
 
-/// The links of a table of contents, an item a line; `None` where all of them stay on the page.
+/// The links of a table of contents, one item per line; `None` if all of them stay on the page.
 pub(super) fn items(tree: &Tree<'_>, table: usize, file: &str) -> Option<Text> {
     let range = tree.range(table);
     let mut lists: Vec<usize> = Vec::new();

@@ -1,11 +1,11 @@
-//! What surrounds the text of a page and is no part of it: elements, and whole pages.
+//! Boilerplate around the main content of a page: elements, and whole pages.
 
 use super::{
     origin::Generator,
     tree::{Block, Element, Inline, Tag, Tree},
 };
 
-/// Classes of navigation, of buttons and marks, of gutters beside code, and of all else that is no text; sorted.
+/// Classes of navigation, buttons, markers, code gutters, and other boilerplate; sorted.
 const CLASSES: [&str; 120] = [
     "MJX_Assistive_MathML",
     "MathJax_Preview",
@@ -156,7 +156,7 @@ const IDS: [&str; 23] = [
     "toc",
 ];
 
-/// Whether an element, and all within it, is left out.
+/// Whether an element, with its content, is dropped.
 pub(super) fn is_dropped(
     tree: &Tree<'_>,
     at: usize,
@@ -270,7 +270,7 @@ fn is_permalink(tree: &Tree<'_>, at: usize, element: &Element<'_>) -> bool {
     ) && !text.is_empty()
 }
 
-/// Whether a page is an index, a redirect, a search page or source: nothing that one looks for.
+/// Whether a page is an index, a redirect, a search page or source, which are not indexed.
 pub(super) fn is_page(path: &str, tree: &Tree<'_>, by: Option<Generator>) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);

@@ -24,7 +24,7 @@ pub(super) fn is_signature(element: &Element<'_>) -> bool {
     })
 }
 
-/// Whether there is a word about the item whose signature this is.
+/// Whether the item with this signature has a description.
 pub(super) fn is_described(tree: &Tree<'_>, at: usize) -> bool {
     let parent = tree.parent(at);
     let is = |at: usize, block| tree.element(at).is_some_and(|element| element.is(block));

@@ -1,4 +1,4 @@
-//! Text while it is put together: white space squeezed, code in backticks, links beside it.
+//! Running text while it is built: white space collapsed, code in backticks, links on the side.
 
 use crate::document::{Link, Text};
 
@@ -6,18 +6,18 @@ use crate::document::{Link, Text};
 #[derive(Debug, Default)]
 pub(super) struct Line {
     text: Text,
-    /// White space came last; it shows only before more text.
+    /// Whether white space came last; it is written only before more text.
     space: bool,
-    /// Where the code that is open begins.
+    /// Start of the open code span.
     code: Option<usize>,
-    /// Where the link that is open begins, and where it leads.
+    /// Start and target of the open link.
     link: Option<(usize, String)>,
-    /// `|` is marked, as in the cell of a table.
+    /// Whether `|` is escaped, as in table cells.
     pub(super) in_cell: bool,
 }
 
 impl Line {
-    /// Adds text. Says whether there was anything but white space in it.
+    /// Adds text. Returns whether it was more than white space.
     pub(super) fn push(&mut self, text: &str) -> bool {
         // Places where a word may be broken show nothing.
         let unbroken;

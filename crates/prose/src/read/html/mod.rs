@@ -1,7 +1,7 @@
-//! HTML: the main content of a page as sections of text, whatever made the page.
+//! HTML: the main content of a page as sections of text, for any generator.
 //!
-//! `tags` cuts the source, `tree` tells what is in what, `origin` what made it, `content` where the text is, and
-//! `furniture` what is none; `contents` keeps tables of contents; `write` puts it down by way of `blocks`. Everything is linear in the length of the page.
+//! `tags` tokenizes the source, `tree` builds the elements, `origin` detects the generator, `content` finds the main content
+//! and `furniture` the boilerplate; `contents` keeps tables of contents; `write` writes through `blocks`. All linear in the page.
 
 mod blocks;
 mod code;

@@ -1,8 +1,8 @@
-//! Notes, tips and warnings: which elements are some, and what they are called.
+//! Notes, tips and warnings: their elements and labels.
 
 use super::tree::{Block, Element, Tag};
 
-/// What notes are called.
+/// Kinds of notes.
 const KINDS: [&str; 14] = [
     "note",
     "tip",
@@ -20,7 +20,7 @@ const KINDS: [&str; 14] = [
     "bug",
 ];
 
-/// What a note is called, or nothing where that only its title tells; `None` for what is no note.
+/// The label of a note, empty if only its title gives it; `None` if the element is not a note.
 pub(super) fn kind(element: &Element<'_>) -> Option<&'static str> {
     if element.class.is_empty()
         || !matches!(
@@ -75,7 +75,7 @@ pub(super) fn is_title(element: &Element<'_>) -> bool {
         })
 }
 
-/// What a note begins with: `Note` or `Warning (Mind the cost)`.
+/// The heading of a note: `Note` or `Warning (Mind the cost)`.
 pub(super) fn label(kind: &str, title: &str) -> String {
     let title = title.trim().trim_end_matches(':');
     let mut letters = kind.chars();
@@ -94,7 +94,7 @@ mod tests {
     use super::{super::tree::Tree, *};
 
     #[test]
-    fn notes_are_told_by_their_class() {
+    fn notes_are_detected_by_their_class() {
         let cases = [
             ("<div class='admonition warning'>", Some("warning")),
             ("<div class='admonition-todo admonition'>", Some("")),

@@ -6,25 +6,25 @@ use super::{
 };
 use crate::document::Text;
 
-/// Cells that one cell may stand for; more are a mistake or an attack.
+/// Maximum column span; more is a mistake or an attack.
 const WIDEST: usize = 20;
-/// Rows that one cell may stand for.
+/// Maximum row span.
 const HIGHEST: u16 = 60;
-/// Columns in which cells from above are shown as empty ones.
+/// Maximum columns in which row spans are shown as empty cells.
 const COLUMNS: usize = 40;
 
-/// What a table is for.
+/// The purpose of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// It only lays out what is in it.
+    /// Page layout.
     Layout,
-    /// Rows of one cell: a list by another name.
+    /// Rows of one cell: effectively a list.
     Column,
     /// Rows and columns.
     Data,
 }
 
-/// Tells what a table is for. Looks no further than the first table within it.
+/// Detects the purpose of a table. Stops at the first nested table.
 pub(super) fn shape(tree: &Tree<'_>, at: usize, table: &Element<'_>) -> Shape {
     let laid_out = [
         "highlighttable",
@@ -76,7 +76,7 @@ pub(super) struct Table {
     row: Text,
     cells: usize,
     is_head: bool,
-    /// For each column, in how many rows to come a cell from above still stands.
+    /// For each column, the number of further rows spanned by a cell above.
     spans: Vec<u16>,
     has_rows: bool,
 }

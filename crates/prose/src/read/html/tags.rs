@@ -1,17 +1,17 @@
 //! Tags, text and comments of HTML source, in order and without copies.
 //!
-//! Knows how they are written; what nests in what is the tree's to tell. Every source gives pieces: a mark that is none
-//! is text.
+//! Owns the syntax; the tree owns nesting. Every source can be tokenized: invalid markup is
+//! text.
 
 use memchr::{memchr, memmem};
 use std::borrow::Cow;
 
-/// A piece of the source.
+/// A token of the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece<'s> {
     /// Between tags, entities not decoded.
     Text(&'s str),
-    /// What an element holds that has only text, such as a script, as it is.
+    /// Content of a raw text element, such as a script, unchanged.
     Raw(&'s str),
     /// `<name attributes>`.
     Open {
@@ -26,26 +26,26 @@ pub(super) enum Piece<'s> {
     Comment(&'s str),
 }
 
-/// The pieces of a source.
+/// The tokens of a source.
 #[derive(Debug, Clone)]
 pub(super) struct Pieces<'s> {
     rest: &'s str,
-    /// How long the text is that comes next and is no markup.
+    /// Length of the raw text that comes next.
     raw: usize,
-    /// What is known to have no end in the rest, so that no end is looked for twice: a bit for each of `RAW`, and two more.
+    /// Constructs without an end in the rest, so that no end is searched twice: a bit for each of `RAW`, and two more.
     endless: u16,
 }
 
 const COMMENT: usize = RAW.len();
 const CDATA: usize = RAW.len() + 1;
 
-/// What stands between a tag's name and its end.
+/// The text between a tag's name and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Attributes<'s>(&'s str);
 
-/// How many of these are no text.
+/// The number of these without visible text.
 const SCRIPTS: usize = 2;
-/// Elements that hold text and no tags.
+/// Elements that contain text but no tags.
 const RAW: [&str; 7] = ["script", "style", "textarea", "title", "xmp", "iframe", "noembed"];
 
 impl<'s> Pieces<'s> {
@@ -90,7 +90,7 @@ impl<'s> Pieces<'s> {
         end
     }
 
-    /// What begins with `<`, or nothing where that is no tag.
+    /// The token that begins with `<`, or `None` if it is not a tag.
     fn mark(&mut self) -> Option<Piece<'s>> {
         match self.rest.as_bytes().get(1)? {
             b'!' | b'?' => Some(self.comment()),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_told_apart() {
+    fn tokens_are_distinguished() {
         let cases = [
             ("", ""),
             ("a<b>c</b >d", r#""a" <b> "c" </b> "d""#),

@@ -1,7 +1,7 @@
-//! The elements of a page, which of them holds which.
+//! The element tree of a page.
 //!
-//! Lenient by design: ends that are left out are put in by the few rules that pages rely on, and nothing ever moves.
-//! So elements stand in the order of the source, those within one right behind it, and any depth takes the same time.
+//! Lenient by design: omitted end tags are inferred by the few rules that pages rely on, and nothing is ever moved.
+//! So elements are in source order, children directly after their parent, and depth does not affect the time.
 
 use super::{
     notes,
@@ -9,14 +9,14 @@ use super::{
 };
 use std::{borrow::Cow, ops::Range};
 
-/// Which element it is, as far as that matters.
+/// The kind of an element, as far as it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     /// `h1` to `h6`.
     Heading(u8),
-    /// Drawn within a line.
+    /// Inline element.
     Inline(Inline),
-    /// Stands on its own.
+    /// Block element.
     Block(Block),
 }
 
@@ -111,9 +111,9 @@ tags! {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node<'s> {
     pub(super) what: What<'s>,
-    /// Which node it is in; the root is in itself.
+    /// Its parent; the root is its own.
     pub(super) parent: u32,
-    /// The first node behind it that is not within it.
+    /// The first node after it that is not inside it.
     pub(super) end: u32,
 }
 
@@ -132,7 +132,7 @@ pub(super) struct Element<'s> {
     pub(super) id: &'s str,
     pub(super) class: &'s str,
     pub(super) attributes: Attributes<'s>,
-    /// There is a heading within it that is not that of a note.
+    /// Whether it contains a heading that is not that of a note.
     pub(super) has_heading: bool,
 }
 
@@ -141,13 +141,13 @@ pub(super) struct Element<'s> {
 pub(super) struct Tree<'s> {
     /// In the order of the source; the first is the root.
     pub(super) nodes: Vec<Node<'s>>,
-    /// The first comments, which may tell what made the page.
+    /// The first comments, which may identify the generator.
     pub(super) comments: Vec<&'s str>,
 }
 
-/// Comments that are kept.
+/// Maximum comments kept.
 const COMMENTS: usize = 12;
-/// How far up an element is looked for that a tag ends. Real pages need a few steps.
+/// Maximum open ancestors searched for the element that a tag ends. Real pages need a few steps.
 const FARTHEST: usize = 200;
 
 impl Tag {
@@ -225,7 +225,7 @@ impl Tag {
     }
 }
 
-/// What an open element means to one that begins within it.
+/// The effect of a new element on an open one around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Ends,
@@ -272,7 +272,7 @@ impl<'s> Element<'s> {
     }
 }
 
-/// Text with its entities decoded.
+/// Decodes entities.
 pub(super) fn decoded(text: &str) -> Cow<'_, str> {
     if memchr::memchr(b'&', text.as_bytes()).is_some() {
         htmlize::unescape(text)
@@ -282,7 +282,7 @@ pub(super) fn decoded(text: &str) -> Cow<'_, str> {
 }
 
 impl<'s> Tree<'s> {
-    /// Reads a page. There is none that can't be read.
+    /// Parses a page. Never fails.
     pub(super) fn parse(source: &'s str) -> Self {
         let mut builder = Builder::default();
         let root = Element::new(Tag::Inline(Inline::Other), Attributes::default());

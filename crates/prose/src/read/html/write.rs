@@ -1,6 +1,6 @@
-//! Writes a page down: goes through its elements and gives sections and blocks to the document's writer.
+//! Walks the elements of a page and passes sections and blocks to the document's writer.
 //!
-//! No recursion: what an element asks for at its end waits in a list. So any page can be walked.
+//! No recursion: actions at the end of elements wait in a list, so pages of any depth can be walked.
 
 use super::{
     blocks::Blocks,
@@ -14,9 +14,9 @@ use super::{
 use crate::document::{Text, Writer, squeeze};
 use std::borrow::Cow;
 
-/// How many elements are looked at to tell what an element is: no page may make that slow.
+/// Maximum elements inspected to classify an element, so that no page is slow.
 pub(super) const NEAR: usize = 300;
-/// How far up a cell is looked for.
+/// Maximum ancestors searched for a cell.
 const NEAR_UP: usize = 4;
 /// Ids of elements around the whole page.
 pub(super) const FRAMES: [&str; 11] = [
@@ -33,7 +33,7 @@ pub(super) const FRAMES: [&str; 11] = [
     "documentation",
 ];
 
-/// What is to be done at the end of an element.
+/// The action at the end of an element.
 #[derive(Debug)]
 enum Close {
     Paragraph,
@@ -54,7 +54,7 @@ enum Close {
     Title,
 }
 
-/// Goes through one page.
+/// Walks one page.
 #[derive(Debug)]
 pub(super) struct Walk<'t, 's> {
     tree: &'t Tree<'s>,
@@ -63,16 +63,16 @@ pub(super) struct Walk<'t, 's> {
     file: &'t str,
     out: Blocks,
     line: Line,
-    /// Text is for a heading, a term or a title, and blocks within it are none.
+    /// Whether text is captured for a heading, a term or a title, where blocks are ignored.
     is_captured: bool,
-    /// What links name that the next heading may be called by, and whether it is of an element that holds it.
+    /// A candidate anchor for the next heading, and whether its element contains the heading.
     anchor: Option<(bool, String)>,
     /// The same within a heading or a term.
     inner_anchor: Option<String>,
     table: Option<Table>,
-    /// A table of one column is open.
+    /// Whether a table of one column is open.
     is_column: bool,
-    /// Terms that wait for their definition.
+    /// Terms without a definition so far.
     terms: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ impl<'t, 's> Walk<'t, 's> {
         }
     }
 
-    /// Writes down an element and all within it.
+    /// Writes an element with its content.
     pub(super) fn write(mut self, root: usize) -> Writer {
         let range = self.tree.range(root);
         let mut closes: Vec<(usize, Close)> = Vec::new();
@@ -166,7 +166,7 @@ impl<'t, 's> Walk<'t, 's> {
         }
     }
 
-    /// Writes what needs no look into: code, pictures, formulas. Says whether it did.
+    /// Writes atomic elements: code, images, formulas. Returns whether it did.
     fn leaf(&mut self, at: usize, element: &Element<'_>) -> bool {
         match element.tag {
             Tag::Block(Block::Pre) if !self.is_captured => self.code(at),

@@ -1,4 +1,4 @@
-//! What links to a heading are called, as the large code hosts build it.
+//! Heading anchors, as the large code hosts generate them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 #[derive(Debug, Default)]
 pub(crate) struct Anchors {
     taken: HashSet<String>,
-    /// How often a heading came, so that the hundredth of its kind is named at once.
+    /// The count of each heading, so that the hundredth of its kind is named in one step.
     seen: HashMap<String, usize>,
 }
 
@@ -30,7 +30,7 @@ impl Anchors {
         }
     }
 
-    /// Notes an anchor that the document gives itself.
+    /// Records an explicit anchor.
     pub(crate) fn take(&mut self, anchor: &str) {
         self.taken.insert(anchor.to_owned());
     }

@@ -1,18 +1,18 @@
-//! `CommonMark` cut into blocks: source slices, with links taken out and markup dropped.
+//! Splits `CommonMark` into blocks: source slices, with links extracted and markup dropped.
 
 use super::{Anchors, markup};
 use crate::document::{Kind, Link, Text, Writer};
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, OffsetIter, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
 
-/// What becomes of headings.
+/// How headings are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Headings {
     /// Each starts a section.
     Sections,
-    /// Each starts a section that many levels deeper.
+    /// Each starts a section this many levels deeper.
     Below(u8),
-    /// They are lines of bold text, for Markdown that is a part of a section.
+    /// They become lines of bold text, for Markdown inside a section.
     Bold,
 }
 
@@ -37,7 +37,7 @@ struct Reader<'a> {
     anchors: &'a mut Anchors,
     text: &'a str,
     headings: Headings,
-    /// An `<a id>` that stands right before a heading is its anchor.
+    /// An `<a id>` directly before a heading is its anchor.
     named: Option<String>,
 }
 
@@ -183,19 +183,19 @@ fn is_container(event: &Event<'_>) -> bool {
     )
 }
 
-/// A link or an image whose end is still to come.
+/// An open link or image.
 struct Open {
     target: Option<String>,
     /// Where its label starts in the text that is written.
     start: usize,
-    /// Whether nothing of its label was seen so far.
+    /// Whether nothing of its label was seen yet.
     fresh: bool,
     /// Where what was last seen of its label ends in the source.
     end: usize,
     collapsed: bool,
 }
 
-/// Copies a block from the source, without what belongs to links, images and tags.
+/// Copies a block from the source, without the syntax of links, images and tags.
 struct Slice<'a> {
     source: &'a str,
     at: usize,

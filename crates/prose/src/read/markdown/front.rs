@@ -1,13 +1,13 @@
-//! Front matter: what a file says about itself before its text.
+//! Front matter: metadata before the text of a file.
 
-/// What is taken from it.
+/// The fields read from front matter.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Front {
     pub(super) title: Option<String>,
     pub(super) version: Option<String>,
 }
 
-/// The front matter, and the text behind it. Only the very start of a file can be one.
+/// Splits a file into front matter and text. Front matter must be at the very start.
 pub(super) fn split(text: &str) -> (Front, &str) {
     let (mark, sign) = match text.get(..4) {
         Some("---\n") => ("---", ':'),

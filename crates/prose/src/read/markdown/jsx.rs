@@ -1,13 +1,13 @@
-//! MDX: imports, exports and tags dropped, what stands between them kept.
+//! MDX: drops imports, exports and tags, keeps the text between them.
 
 use super::markup;
 
-/// A longer tag is none.
+/// Maximum characters of a tag.
 const LONGEST: usize = 4000;
-/// A longer line is data: it is looked at once for each of its tags.
+/// Maximum bytes of a line; a longer one is data, scanned once for each tag.
 const LONGEST_LINE: usize = 10_000;
 
-/// MDX as Markdown.
+/// Converts MDX to Markdown.
 pub(super) fn without(text: &str) -> String {
     let mut reader = Reader::default();
     let mut rest = text;
@@ -30,7 +30,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Takes a line, and gives back what stands behind it.
+    /// Takes a line, and returns the rest.
     fn line(&mut self, rest: &'a str) -> &'a str {
         let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
         let bare = line.trim_start();

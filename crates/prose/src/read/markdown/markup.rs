@@ -1,4 +1,4 @@
-//! HTML inside Markdown: tags and comments dropped, their text, links and anchors kept.
+//! HTML inside Markdown: drops tags and comments, keeps text, links and anchors.
 
 use crate::document::{Kind, Text, squeeze};
 
@@ -9,13 +9,13 @@ pub(super) enum Piece {
     Anchor(String),
     /// Level, text and anchor.
     Heading(u8, String, Option<String>),
-    /// What stands in `<pre>`.
+    /// The content of `<pre>`.
     Code(String),
     /// Text.
     Block(Kind, Text),
 }
 
-/// A tag as it is written.
+/// A tag as written.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Tag {
     /// In lower case.
@@ -48,7 +48,7 @@ impl Tag {
         found.map(|(_, value)| decoded(value)).filter(|value| !value.is_empty())
     }
 
-    /// What links to this place are called.
+    /// The anchor of this element.
     pub(super) fn anchor(&self) -> Option<String> {
         let name = || self.attribute("name").filter(|_| self.name == "a");
         self.attribute("id").or_else(name)
@@ -95,7 +95,7 @@ pub(super) fn end_of_tag(html: &str) -> Option<usize> {
     first
 }
 
-/// HTML cut at its tags and comments.
+/// HTML tokens: text and tags.
 enum Token<'a> {
     Text(&'a str),
     Tag(Tag),
@@ -347,7 +347,7 @@ fn is_block(name: &str) -> bool {
     )
 }
 
-/// Text with its character references resolved.
+/// Decodes character references.
 pub(super) fn decoded(text: &str) -> String {
     if !text.contains('&') {
         return text.to_owned();

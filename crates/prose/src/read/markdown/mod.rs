@@ -1,6 +1,6 @@
-//! Markdown and MDX: cut at the headings, otherwise left as written, with the links beside the text.
+//! Markdown and MDX: split at headings, otherwise kept as written, with links on the side.
 //!
-//! Dialects are first turned into `CommonMark` ([`prepare`]), then cut into blocks ([`blocks`]).
+//! Dialects are first converted to `CommonMark` ([`prepare`]), then split into blocks ([`blocks`]).
 
 mod anchors;
 mod blocks;

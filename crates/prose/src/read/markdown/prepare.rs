@@ -1,4 +1,4 @@
-//! Dialects of Markdown turned into `CommonMark`: admonitions become quotations, shortcodes go.
+//! Converts Markdown dialects to `CommonMark`: admonitions become quotations, shortcodes are removed.
 //!
 //! Works line by line and leaves fenced code alone.
 
@@ -34,9 +34,9 @@ const ADMONITIONS: [&str; 27] = [
     "versionchanged",
     "warning",
 ];
-/// Deeper nesting is not told apart: every line carries the marks of all that it stands in.
+/// Maximum nesting of containers: every line carries the marks of all its containers.
 const DEEPEST: usize = 8;
-/// A longer line is data: it is looked at once for each of its shortcodes.
+/// Maximum bytes of a line; a longer one is data, scanned once for each shortcode.
 const LONGEST_LINE: usize = 10_000;
 
 /// Text as `CommonMark`.
@@ -59,11 +59,11 @@ fn closes(line: &str, mark: &str) -> bool {
     line.len() >= mark.len() && line.chars().all(|c| c == first)
 }
 
-/// How the lines of a container are told.
+/// How a container ends.
 enum End {
-    /// They are indented by four more.
+    /// At the first line not indented by four more.
     Indent,
-    /// A line that closes it.
+    /// At a closing line.
     Mark(String),
 }
 
@@ -218,7 +218,7 @@ impl Writer {
         true
     }
 
-    /// Writes what a container is, and stands in it from then on.
+    /// Writes a container's label, and enters it.
     fn open(&mut self, line: &str, end: End, name: Option<&str>, title: &str) {
         self.blanks = self.blanks.max(1);
         let base = indent(line);
@@ -354,7 +354,7 @@ fn indent(line: &str) -> usize {
     blank.map(|c| if c == '\t' { 4 } else { 1 }).sum()
 }
 
-/// A line without so many columns of indentation.
+/// Removes up to a number of columns of indentation.
 fn cut(line: &str, columns: usize) -> &str {
     let mut left = columns;
     let at = line.find(|c: char| {

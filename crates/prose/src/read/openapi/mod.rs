@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 
 const METHODS: [&str; 9] =
     ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
-/// Files that say they are one in their first bytes only; data may follow.
+/// Bytes searched for the top-level key that identifies a description.
 const SNIFFED: usize = 1 << 20;
 
 const FORMAT: &str = "OpenAPI";
-/// Parts of a YAML file that may stand for others: more are made to fill the memory.
+/// Maximum aliased nodes in a YAML file; more are an attack on memory.
 const ALIASED: usize = 100_000;
 
 /// Whether JSON or YAML has `openapi` or `swagger` as a key of its own.
@@ -163,7 +163,7 @@ struct Page<'a> {
     anchors: Anchors,
 }
 
-/// An operation and where it stands.
+/// An operation and its position.
 struct Operation<'a> {
     method: String,
     path: &'a str,

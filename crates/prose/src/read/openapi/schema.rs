@@ -1,16 +1,16 @@
-//! Schemas: their names, and an outline of what they are made of.
+//! Schemas: their names, and outlines of their properties.
 
 use super::{field, line, scalar};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Deeper properties are named only.
+/// Maximum depth of outlined properties; deeper ones are only named.
 const DEEPEST: usize = 3;
-/// Lines of one outline.
+/// Maximum lines of one outline.
 const LINES: usize = 60;
-/// Schemas that are looked at for one outline.
+/// Maximum schemas visited for one outline.
 const STEPS: usize = 1000;
-/// References that point to references.
+/// Maximum chained references.
 const HOPS: usize = 16;
 
 /// Schemas of one file.
@@ -19,7 +19,7 @@ pub(super) struct Schemas<'a> {
 }
 
 impl<'a> Schemas<'a> {
-    /// What a reference points to inside this file; anything else as it is.
+    /// Resolves a reference inside this file; other values are returned unchanged.
     pub(super) fn resolved(&self, value: &'a Value) -> &'a Value {
         let mut value = value;
         for _ in 0..HOPS {
@@ -164,7 +164,7 @@ impl<'a> Schemas<'a> {
 
 struct Outline<'a> {
     lines: Vec<String>,
-    /// The references that are being followed: one of them again is a cycle.
+    /// References being followed; a repeated one is a cycle.
     above: Vec<Cow<'a, str>>,
     /// Schemas that may still be looked at: choices within choices have no lines, yet take time.
     steps: usize,

@@ -53,7 +53,7 @@ fn versions_are_kept_as_written() {
 }
 
 #[test]
-fn what_is_no_description_is_told() {
+fn a_file_that_is_not_a_description_is_reported() {
     let deep_json = "{\"a\":".repeat(100_000);
     let deep_flow = "[".repeat(100_000);
     let deep_block =
