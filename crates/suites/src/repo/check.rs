@@ -259,7 +259,7 @@ fn lacking_item(readme: &str, item: &ReadmeItem) -> Finding {
         line: None,
         severity: item.severity,
         message: format!("The README lacks {}.", item.item),
-        fix: format!("Looked for {}.", item.evidence.trim_end_matches('.')),
+        fix: format!("Add it: docent {}.", item.evidence.trim_end_matches('.')),
     }
 }
 

@@ -136,7 +136,7 @@ const ITEMS: [Item; 13] = [
         weight: 4,
         is_asked: has_code,
         find: finders::help,
-        sought: "where to ask or to report a problem",
+        sought: "instructions on where to ask or to report a problem",
     },
     Item {
         name: "contributing",
