@@ -1,6 +1,6 @@
-//! Reads files of documentation and prints them as readable text: what search and readers see of them.
+//! Reads documentation files and prints them as readable text.
 //!
-//! With `--time` nothing is printed but how long it took. With `--outline`, only titles and headings.
+//! With `--time`, prints only the elapsed time. With `--outline`, prints only titles and headings.
 #![expect(clippy::disallowed_methods, reason = "the example reads the files that it is given")]
 
 use docent_prose::{Document, Format};

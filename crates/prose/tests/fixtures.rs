@@ -1,12 +1,12 @@
-//! Real pages, as each generator makes them, are read as the snapshots beside them say.
+//! Compares real pages of each generator with their snapshots.
 //!
-//! `DOCENT_BLESS=1` writes the snapshots anew.
+//! `DOCENT_BLESS=1` updates the snapshots.
 #![expect(clippy::disallowed_methods, reason = "the test reads its own fixtures")]
 
 use docent_prose::{Document, Format};
 use std::{fs, path::Path};
 
-/// A document as people read it.
+/// A document as readable text.
 fn shown(document: &Document) -> String {
     let mut lines = vec![
         format!("title: {}", document.title),
@@ -60,5 +60,5 @@ fn pages_are_read_as_their_snapshots_say() {
         }
     }
     assert!(count >= 10, "only {count} pages in {}", folder.display());
-    assert!(wrong.is_empty(), "{}\nDOCENT_BLESS=1 writes the snapshots anew", wrong.join("\n"));
+    assert!(wrong.is_empty(), "{}\nDOCENT_BLESS=1 updates the snapshots", wrong.join("\n"));
 }

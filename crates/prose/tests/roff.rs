@@ -1,11 +1,11 @@
-//! Man pages and `AsciiDoc` documents, read whole and compared with what was read before.
+//! Compares man pages and `AsciiDoc` documents with their snapshots.
 #![expect(clippy::disallowed_methods, reason = "the test reads its own fixtures")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
 use docent_prose::{Document, Format, chunks};
 use std::{fmt::Write as _, fs, path::Path};
 
-/// What is read of a document, for people.
+/// A document as readable text.
 fn dump(document: &Document) -> String {
     let mut out = format!(
         "title: {}\nversion: {:?}\ngenerator: {:?}\nproblems: {:?}\nchunks: {}\n",
@@ -32,7 +32,7 @@ fn check(path: &str, format: Format) {
     let got = dump(&format.read(path, &bytes).unwrap());
     let snapshot =
         file.with_file_name(format!("{}.snapshot", file.file_name().unwrap().to_string_lossy()));
-    #[expect(clippy::disallowed_methods, reason = "a test is told to write its snapshots")]
+    #[expect(clippy::disallowed_methods, reason = "a variable makes tests write their snapshots")]
     let bless = std::env::var("DOCENT_BLESS").is_ok();
     if bless {
         fs::write(&snapshot, &got).unwrap();

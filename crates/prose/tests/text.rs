@@ -1,4 +1,4 @@
-//! Documents in formats of text, read as their snapshots say.
+//! Compares documents in text formats with their snapshots.
 #![expect(clippy::disallowed_methods, reason = "the test reads its own fixtures")]
 
 use docent_prose::{Document, Format};
@@ -52,7 +52,7 @@ fn documents_are_read_as_their_snapshots_say() {
     }
 }
 
-/// Calls a reader on a thread of the usual size, so that deep recursion is seen.
+/// Calls a reader on a thread with the usual stack size, so that deep recursion is detected.
 fn survives(name: &str, text: &str) {
     let formats = [Format::Markdown, Format::Plain, Format::Rst, Format::Notebook, Format::OpenApi];
     for format in formats {
@@ -158,7 +158,7 @@ fn every_prefix_of_a_document_is_survived() {
         let step = (text.len() / 60).max(1);
         let ends = (1..text.len()).step_by(step).filter(|end| text.is_char_boundary(*end));
         for end in ends {
-            // What is cut short may be refused, but must not panic.
+            // Truncated input may be rejected, but must not panic.
             drop(format.read(&name, &text.as_bytes()[..end]));
         }
     }

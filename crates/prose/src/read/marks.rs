@@ -1,29 +1,29 @@
-//! Running text whose fonts and links are marks within it, until it becomes a `Text`.
+//! Running text with embedded marks for fonts and links, until it becomes a `Text`.
 //!
-//! Marks are control characters that `cleaned` keeps out of what is read. A text with marks can be cut, joined and
-//! indented like any other; only at the end the marks become backticks and links.
+//! Marks are control characters that `cleaned` removes from the source. A text with marks can be cut, joined and
+//! indented like any other; finally the marks become backticks and links.
 
 use crate::document::Text;
 use std::borrow::Cow;
 
-/// From here on, the font of running text.
+/// Switches to the font of running text.
 pub(crate) const ROMAN: char = '\u{1}';
-/// From here on, bold.
+/// Switches to bold.
 pub(crate) const BOLD: char = '\u{2}';
-/// From here on, italic.
+/// Switches to italic.
 pub(crate) const ITALIC: char = '\u{3}';
-/// From here on, literal.
+/// Switches to literal.
 pub(crate) const CODE: char = '\u{4}';
-/// What follows is the target of a link, up to `LABEL`.
+/// Starts the target of a link, up to `LABEL`.
 pub(crate) const TARGET: char = '\u{5}';
-/// What follows is the label of a link, up to `END`.
+/// Starts the label of a link, up to `END`.
 pub(crate) const LABEL: char = '\u{6}';
 /// Ends a link.
 pub(crate) const END: char = '\u{7}';
 /// At the end of a line: the next one follows without a space.
 pub(crate) const JOINED: char = '\u{8}';
 
-/// Source text without characters that stand for marks here.
+/// Removes characters used as marks from source text.
 pub(crate) fn cleaned(text: &str) -> Cow<'_, str> {
     let foreign = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     if text.contains(foreign) {
@@ -33,7 +33,7 @@ pub(crate) fn cleaned(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A link, as marks. One without a label is labelled with its target.
+/// A link, as marks. Without a label, its target is the label.
 pub(crate) fn link(target: &str, label: &str) -> String {
     let label = if plain(label).trim().is_empty() { target } else { label };
     format!("{TARGET}{}{LABEL}{label}{END}", plain(target))
@@ -44,7 +44,7 @@ pub(crate) fn font(font: char, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{font}{text}{ROMAN}") }
 }
 
-/// The text alone.
+/// The text without marks.
 pub(crate) fn plain(marked: &str) -> String {
     let mut hidden = false;
     let mut out = String::with_capacity(marked.len());
@@ -60,7 +60,7 @@ pub(crate) fn plain(marked: &str) -> String {
     out
 }
 
-/// One space where there are several; line breaks stay, without spaces around them.
+/// Collapses spaces; keeps line breaks, without spaces around them.
 pub(crate) fn squeezed(marked: &str) -> String {
     let mut out = String::with_capacity(marked.len());
     let mut last = '\n';

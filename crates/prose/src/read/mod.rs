@@ -1,4 +1,4 @@
-//! One module a format: text or bytes in, a document out.
+//! One module per format: each parses text or bytes into a document.
 
 pub(crate) mod asciidoc;
 pub(crate) mod docx;

@@ -1,4 +1,4 @@
-//! Real documents against what is known of them, and broken ones against nothing but patience.
+//! Real documents compared with known results, and broken ones that must only end in time.
 
 use crate::{Document, Format, Unreadable};
 use std::{collections::BTreeSet, fmt::Write, fs, path::PathBuf};
@@ -12,7 +12,7 @@ fn read(name: &str) -> Result<Document, Unreadable> {
     Format::of(name).unwrap().read(name, &bytes)
 }
 
-/// A document with all that is told about it.
+/// A document with its metadata and problems.
 fn shown(document: &Document) -> String {
     let mut text = format!("title: {}\nversion: {:?}\n", document.title, document.version);
     for problem in &document.problems {
@@ -30,7 +30,7 @@ fn shown(document: &Document) -> String {
     text
 }
 
-/// Compares a document with what is kept beside it; `DOCENT_BLESS=1` keeps what it is now.
+/// Compares a document with its snapshot; `DOCENT_BLESS=1` updates it.
 fn check(name: &str) {
     let got = shown(&read(name).unwrap());
     let path = fixtures().join(format!("{name}.snap"));

@@ -1,15 +1,15 @@
-//! What a page says, as a tree of paragraphs and items with bodies, and how it becomes sections and blocks.
+//! The content of a page as a tree of paragraphs and items, and its conversion to sections and blocks.
 //!
-//! Knows nothing of the formats that it is built from. Builders bound how deep it nests.
+//! Independent of the source formats. Builders limit its depth.
 
 use super::marks;
 use crate::document::{Kind, Writer};
 
-/// Trees nest no deeper than this.
+/// Maximum depth of a tree.
 pub(crate) const DEEPEST: usize = 16;
-/// An item whose text has more words than this is a section of its own.
+/// An item with more words than this becomes a section.
 const LONG: usize = 60;
-/// Items are put together in one block up to this many words, so that a hit is short enough to read.
+/// Maximum words of items grouped in one block, so that a hit is short enough to read.
 const BLOCK: usize = 150;
 
 /// A part of a page. Texts carry marks.
@@ -21,7 +21,7 @@ pub(crate) enum Node {
     Text(String),
     /// Code, without marks.
     Code { language: String, code: String },
-    /// A table as Markdown, a row a line.
+    /// A table as Markdown, one row per line.
     Table(String),
     /// A note or a quotation.
     Quote(Vec<Node>),
@@ -32,25 +32,25 @@ pub(crate) enum Node {
 /// An item of a list, or a term with its definition.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Item {
-    /// How it is marked.
+    /// Its marker.
     pub(crate) mark: Mark,
-    /// What links point to.
+    /// The link anchor.
     pub(crate) anchor: Option<String>,
-    /// Whether it is worth a section of its own when it is long.
+    /// Whether it becomes a section if it is long.
     pub(crate) own: bool,
-    /// What it says.
+    /// Its content.
     pub(crate) body: Vec<Node>,
 }
 
-/// How an item is marked.
+/// The marker of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Mark {
-    /// As one of many.
+    /// A bullet.
     #[default]
     Bullet,
-    /// With its number.
+    /// A number.
     Number(u32),
-    /// With the term that it defines.
+    /// The term that it defines.
     Term(String),
 }
 
@@ -93,7 +93,7 @@ impl Sections<'_> {
         }
     }
 
-    /// Short items as lists; from the first long one on, each as a section. Says whether there was a long one.
+    /// Writes short items as lists; from the first long one on, each as a section. Returns whether there was a long one.
     fn items(&mut self, items: &[&Item], level: u8) -> bool {
         let long = |item: &&Item| item.own && level < 6 && words(&item.body) > LONG;
         let first = items.iter().position(long).unwrap_or(items.len());
@@ -149,7 +149,7 @@ fn item(node: &Node) -> Option<&Item> {
     if let Node::Item(item) = node { Some(item) } else { None }
 }
 
-/// How many words a body has.
+/// The number of words in a body.
 pub(crate) fn words(nodes: &[Node]) -> usize {
     let count = |text: &str| text.split_whitespace().count();
     let of = |node: &Node| match node {
@@ -163,7 +163,7 @@ pub(crate) fn words(nodes: &[Node]) -> usize {
     nodes.iter().map(of).sum()
 }
 
-/// What links to an item point to: the option's name, or that of the term.
+/// The anchor of an item: the name of the option or the term.
 pub(crate) fn anchor_of(term: &str) -> Option<String> {
     let words = || term.split([' ', ',', '\n', '|']).filter(|word| marks::is_option(word));
     let option = words().find(|word| word.starts_with("--")).or_else(|| words().next());

@@ -1,7 +1,8 @@
 //! HTML: the main content of a page as sections of text, for any generator.
 //!
-//! `tags` tokenizes the source, `tree` builds the elements, `origin` detects the generator, `content` finds the main content
-//! and `furniture` the boilerplate; `contents` keeps tables of contents; `write` writes through `blocks`. All linear in the page.
+//! `tags` tokenizes the source, `tree` builds the elements, `origin` detects the generator, `content` finds the main
+//! content and `furniture` the boilerplate; `contents` keeps tables of contents; `write` writes through `blocks`.
+//! Everything is linear in the length of the page.
 
 mod blocks;
 mod code;

@@ -1,6 +1,6 @@
-//! Conditions of `.if` and `.ie`, as a terminal sees them.
+//! Conditions of `.if` and `.ie`, evaluated for a terminal.
 
-/// What a condition asks about.
+/// The definitions that conditions refer to.
 pub(super) trait Known {
     /// Whether a string, a macro or a request has this name.
     fn defined(&self, name: &str) -> bool;
@@ -8,7 +8,7 @@ pub(super) trait Known {
     fn register(&self, name: &str) -> bool;
 }
 
-/// The answer, and what follows the condition.
+/// Evaluates a condition; returns the result and the rest of the line.
 pub(super) fn split<'a>(line: &'a str, known: &dyn Known) -> (bool, &'a str) {
     let line = line.trim_start_matches([' ', '\t']);
     if let Some(rest) = line.strip_prefix('!') {
@@ -53,7 +53,7 @@ fn number(line: &str) -> (bool, &str) {
     (value(expression) > 0, rest)
 }
 
-/// The value of an expression, read from left to right; parentheses are passed over.
+/// The value of an expression, evaluated from left to right; parentheses are skipped.
 pub(super) fn value(expression: &str) -> i64 {
     let mut total = 0_i64;
     let mut operator = "+";

@@ -1,13 +1,13 @@
-//! Escapes of roff within a line: characters by name, fonts, and motions that text does without.
+//! Roff escapes within a line: named characters, fonts, and motions, which are dropped.
 
 use super::glyph::glyph;
 use crate::read::marks::{BOLD, CODE, ITALIC, JOINED, ROMAN};
 use std::str::Chars;
 
-/// No name and no argument of an escape has more characters.
+/// Maximum characters of a name or argument of an escape.
 const LONGEST: usize = 200;
 
-/// Turns escapes into text with marks. Fonts last from line to line.
+/// Converts escapes to text with marks. Fonts persist across lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fonts {
     current: char,

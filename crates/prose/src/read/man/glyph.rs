@@ -1,4 +1,4 @@
-//! Names of special characters in roff, and what they look like.
+//! Named special characters of roff and their text.
 
 /// The characters that pages name, sorted by name.
 const GLYPHS: &[(&str, &str)] = &[
@@ -289,7 +289,7 @@ const GLYPHS: &[(&str, &str)] = &[
     ("vZ", "Ž"),
 ];
 
-/// What a special character looks like; nothing where the name is unknown.
+/// The text of a special character; `None` for an unknown name.
 pub(super) fn glyph(name: &str) -> Option<String> {
     if let Some((_, glyph)) = GLYPHS.iter().find(|(known, _)| *known == name) {
         return Some((*glyph).to_owned());

@@ -15,7 +15,7 @@ use crate::read::{
 
 /// How many lists may be open.
 const MOST_LISTS: usize = 1_000;
-/// Macros that are no part of a line.
+/// Macros that are not called within a line.
 const BLOCKS: [&str; 42] = [
     "Dd", "Dt", "Os", "Sh", "Ss", "Pp", "Lp", "Bl", "It", "El", "Bd", "Ed", "D1", "Dl", "Nd", "Rs",
     "Re", "Bf", "Ef", "Bk", "Ek", "Sm", "Ex", "Rv", "Fo", "Fc", "Bt", "Ud", "Db", "Hf", "%A", "%B",
@@ -66,12 +66,12 @@ struct Reader<'a> {
     page: Page,
     fonts: Fonts,
     head: Head,
-    /// What the page is about, as its first `.Nm` says.
+    /// The subject of the page, from its first `.Nm`.
     name: String,
     lists: Vec<Kind>,
-    /// Rows of the table that is open.
+    /// Rows of the open table.
     rows: Vec<Vec<String>>,
-    /// A tag that goes on over several lines.
+    /// A tag that continues over several lines.
     tag: Option<String>,
     /// Parts of a reference to a book.
     reference: Option<Vec<String>>,
@@ -178,7 +178,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A line of macros, or one of a macro that nobody knows: its words.
+    /// A line of macros; for an unknown macro, only its words.
     fn inline(&mut self, name: &str, mut arguments: Vec<String>) {
         if name == "Nm" {
             if self.name.is_empty()
@@ -352,7 +352,7 @@ impl Reader<'_> {
     }
 }
 
-/// Cells of a row may also be parted by tabs.
+/// Splits a word at tabs, which may also separate cells.
 fn cells_of(word: &str) -> Vec<String> {
     let mut cells = Vec::new();
     for (at, part) in word.split('\t').enumerate() {

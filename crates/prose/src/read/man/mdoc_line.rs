@@ -38,7 +38,7 @@ const CLOSING: [(&str, &str); 9] = [
     ("Qc", "\""),
     ("Ec", ""),
 ];
-/// Macros that give what follows a font.
+/// Macros that set a font.
 const FONTS: [(&str, char); 27] = [
     ("Ad", ITALIC),
     ("An", ROMAN),
@@ -79,7 +79,7 @@ const SYSTEMS: [(&str, &str); 8] = [
     ("Ux", "UNIX"),
     ("At", "AT&T UNIX"),
 ];
-/// Others that are called within a line.
+/// Other macros called within a line.
 const OTHERS: [&str; 13] =
     ["Ns", "Pf", "Ap", "Xr", "Lk", "Mt", "Sx", "In", "Fn", "Lb", "St", "Ta", "Es"];
 
@@ -105,23 +105,23 @@ fn opens(word: &str) -> bool {
     matches!(word, "(" | "[")
 }
 
-/// What one line became.
+/// The result of one line.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     /// The text with marks.
     pub(super) text: String,
-    /// Whether it follows what was before without a space.
+    /// Whether it follows the previous text without a space.
     pub(super) glued: bool,
     /// Cells of a table that follow the first.
     pub(super) cells: Vec<String>,
 }
 
-/// Where a line stands.
+/// The context of a line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setting {
-    /// Whether words stand apart.
+    /// Whether words are separated by spaces.
     pub(super) spaced: bool,
-    /// Whether it stands in the synopsis.
+    /// Whether it is in the synopsis.
     pub(super) synopsis: bool,
 }
 
@@ -215,7 +215,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A macro with the words up to the next. Gives back the rest.
+    /// Writes a macro with the words up to the next one. Returns the rest.
     fn call<'w>(&mut self, name: &str, rest: &'w [String]) -> &'w [String] {
         let count = rest.iter().take_while(|word| !is_macro(word)).count();
         let (words, after) = rest.split_at(count);

@@ -1,4 +1,4 @@
-//! Man pages: man(7) and mdoc(7) in roff, packed or not.
+//! Man pages: man(7) and mdoc(7) in roff, compressed or not.
 
 mod condition;
 mod escape;
@@ -22,9 +22,9 @@ use flate2::read::MultiGzDecoder;
 use macros::Head;
 use std::{borrow::Cow, io::Read};
 
-/// No page is longer than this once it is unpacked.
+/// Maximum unpacked bytes of a page.
 const LARGEST: u64 = 16 << 20;
-/// What programs that make pages leave in their comments, and their names.
+/// Signatures of page generators in comments, with their names.
 const GENERATORS: [(&str, &str); 9] = [
     ("DocBook XSL", "DocBook"),
     ("Asciidoctor", "Asciidoctor"),
@@ -61,7 +61,7 @@ pub(crate) fn read(path: &str, bytes: &[u8]) -> Result<Document, Unreadable> {
     Ok(document)
 }
 
-/// Whether a path is that of a man page for certain: it lies where they lie, or says so.
+/// Whether a path is certainly a man page, by folder or extension.
 pub(crate) fn is_named(path: &str) -> bool {
     let path = path.strip_suffix(".gz").unwrap_or(path);
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -98,12 +98,12 @@ pub(crate) fn man_page(path: &str, head: &[u8]) -> bool {
     let start = String::from_utf8_lossy(&start);
     let mut lines = start.lines().filter(|line| !line.trim().is_empty()).take(40).peekable();
     let first_is_roff = lines.peek().is_some_and(|line| line.starts_with(['.', '\'']));
-    let tells = |line: &str| {
+    let is_macro_line = |line: &str| {
         [".TH", ".Dd", ".SH", ".Sh", "'\\\"", ".\\\"", ".so "]
             .iter()
             .any(|mark| line.starts_with(mark))
     };
-    first_is_roff && lines.any(tells)
+    first_is_roff && lines.any(is_macro_line)
 }
 
 /// Whether a name ends in the section of a manual: `.1`, `.3pm`, `.8`.
@@ -134,7 +134,7 @@ fn unpacked(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Unreadable> {
     }
 }
 
-/// UTF-8 where it is; else every byte is a character of Latin-1, as old pages are written.
+/// Decodes UTF-8 if valid; else Latin-1, as in old pages.
 fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text.trim_start_matches('\u{feff}')),
@@ -157,7 +157,7 @@ fn generator(text: &str) -> Option<&'static str> {
     GENERATORS.into_iter().find(|(mark, _)| made(mark)).map(|(_, name)| name)
 }
 
-/// A number with a point in what the page belongs to; dates have none.
+/// A version number in the page's source; unlike a date, it has a dot.
 fn version(source: &str) -> Option<String> {
     let is_version = |word: &&str| {
         let number = word.trim_start_matches(['v', 'V']);
@@ -200,7 +200,7 @@ fn title(path: &str, head: &Head, nodes: &[Node]) -> Option<String> {
     })
 }
 
-/// A page that stands for another says which.
+/// Reports the target of a redirecting page.
 fn redirect(path: &str, page: &str) -> Document {
     let name = page.rsplit('/').next().unwrap_or(page);
     let mut writer = Writer::default();

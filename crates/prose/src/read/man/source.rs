@@ -1,6 +1,6 @@
-//! The lines of a page after roff is done with them: comments gone, conditions decided, strings and macros put in.
+//! Preprocesses a page's lines: removes comments, evaluates conditions, expands strings and macros.
 //!
-//! What is left are text lines and macro lines with their arguments. Knows no macro package.
+//! The result is text lines and macro lines with arguments. Independent of macro packages.
 
 use super::{
     condition::{self, Known},
@@ -8,14 +8,14 @@ use super::{
 };
 use std::{cell::Cell, collections::HashMap, rc::Rc};
 
-/// How deep macros and strings may call each other.
+/// Maximum depth of macro and string expansion.
 const DEEPEST: usize = 10;
-/// How many lines macros of a page may expand to altogether.
+/// Maximum lines expanded from macros of a page.
 const EXPANDED: usize = 50_000;
-/// How long a line may grow by its strings.
+/// Maximum growth of a line by string expansion, in bytes.
 const LONGEST: usize = 64 << 10;
 
-/// How many bytes strings of a page may put in altogether.
+/// Maximum bytes inserted by strings of a page.
 const MOST_BYTES: usize = 16 << 20;
 
 /// A line of a page.
@@ -55,7 +55,7 @@ const STRINGS: &[(&str, &str)] = &[
     (".T", "utf8"),
 ];
 
-/// Lines that wait to be read: the page itself, or the body of a macro with its arguments.
+/// A source of lines: the page itself, or the body of a macro with its arguments.
 #[derive(Debug)]
 struct Frame<'a> {
     lines: Body<'a>,
@@ -72,17 +72,17 @@ enum Body<'a> {
 #[derive(Debug)]
 pub(super) struct Source<'a> {
     frames: Vec<Frame<'a>>,
-    /// A line that a condition has let through.
+    /// A line that passed a condition.
     pending: Option<String>,
     strings: HashMap<String, String>,
     registers: HashMap<String, i64>,
     macros: HashMap<String, Rc<[String]>>,
-    /// Answers of `.ie` that wait for their `.el`.
+    /// Results of `.ie` that wait for their `.el`.
     answers: Vec<bool>,
     expanded: usize,
-    /// How many bytes strings have put in.
+    /// Bytes inserted by strings so far.
     spent: Cell<usize>,
-    /// Names that the reader of this page knows: they are not what the page defines them to be.
+    /// Names with a standard meaning, which the page cannot redefine.
     known: fn(&str) -> bool,
 }
 
@@ -166,7 +166,7 @@ impl<'a> Source<'a> {
         lines
     }
 
-    /// The next line that says something.
+    /// The next line with content.
     pub(super) fn next(&mut self) -> Option<Line> {
         loop {
             let raw = self.raw()?;
@@ -183,7 +183,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Does what a request asks for, or hands on what is not roff's own.
+    /// Executes a request, or passes on lines that are not roff requests.
     fn request(&mut self, request: &str) -> Option<Line> {
         let request = request.trim_start_matches([' ', '\t']);
         let end = request.find([' ', '\t', '\\']).unwrap_or(request.len());
@@ -245,7 +245,7 @@ impl<'a> Source<'a> {
         if self.macros.contains_key(first) { None } else { Some(Line::Text(text)) }
     }
 
-    /// A macro: the page's own is put in, any other handed on.
+    /// Expands a macro of the page; passes on any other.
     fn call(&mut self, name: &str, rest: &str) -> Option<Line> {
         let arguments = arguments(rest);
         if !(self.known)(name)
@@ -272,7 +272,7 @@ impl<'a> Source<'a> {
         self.take(answer && name != "while", &rest);
     }
 
-    /// Goes on with what a condition guards, or passes over it.
+    /// Reads or skips the body of a condition.
     fn take(&mut self, answer: bool, rest: &str) {
         let rest = rest.trim_start_matches([' ', '\t']);
         if answer {
@@ -342,7 +342,7 @@ impl<'a> Source<'a> {
         body
     }
 
-    /// Strings and registers put in.
+    /// Expands strings and registers.
     fn interpolated(&self, line: &str) -> String {
         let mut line = line.to_owned();
         for _ in 0..DEEPEST {
@@ -420,7 +420,7 @@ fn is_comment(line: &str) -> bool {
         || line.starts_with("\\#")
 }
 
-/// What stands before a comment.
+/// Removes a comment.
 fn without_comment(line: &str) -> &str {
     let mut from = 0;
     while let Some(at) = line.get(from..).and_then(|rest| rest.find('\\')) {

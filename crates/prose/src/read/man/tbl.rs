@@ -6,7 +6,7 @@ use crate::read::{
     tree::{self, Node},
 };
 
-/// Rows beyond this many are data, and one table of them is more than anybody reads.
+/// Maximum rows; larger tables are data.
 const MOST: usize = 5_000;
 
 /// Reads the lines of a table. One with a single column is a paragraph a row.
@@ -84,7 +84,7 @@ fn split(lines: &[String]) -> (char, Vec<String>, Vec<&str>) {
     (tab, format, data)
 }
 
-/// Adds the cells of a line to a row; gives back the block of text that starts at its end.
+/// Adds the cells of a line to a row; returns the text block that starts at its end.
 fn take(row: &mut Vec<String>, line: &str, tab: char) -> Option<String> {
     for part in line.split(tab) {
         if part.trim() == "T{" {

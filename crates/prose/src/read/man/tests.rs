@@ -14,7 +14,7 @@ fn markdown(page: &str) -> String {
 }
 
 #[test]
-fn pages_are_told_by_path_and_by_how_they_begin() {
+fn pages_are_detected_by_path_and_by_their_first_bytes() {
     let roff: &[u8] = b".TH A 1\n.SH NAME\n";
     let log: &[u8] = b"2024-01-01 started\n.SH what\n";
     let cases = [

@@ -1,4 +1,4 @@
-//! Lines as blocks: paragraphs over line ends, lists, code, and rows of tables.
+//! Builds blocks from lines: paragraphs, lists, code, and tables.
 
 use super::{
     lines::Line,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::document::{Kind, Writer};
 
-/// What is being put together.
+/// The block being built.
 #[derive(Debug, Default)]
 enum Open {
     #[default]
@@ -30,10 +30,10 @@ pub(super) struct Blocks<'u> {
     usual: &'u Usual,
     open: Open,
     last: Option<Line>,
-    /// The page that what is open began on, and the one that is read.
+    /// The page where the open block began, and the current page.
     began: u32,
     page: u32,
-    /// Where lines of this page end, most of them.
+    /// The usual right edge of lines on this page.
     right: f64,
 }
 
@@ -43,7 +43,7 @@ impl<'u> Blocks<'u> {
         Self { writer, usual, open, last: None, began: 0, page: 0, right: 0.0 }
     }
 
-    /// Writes a page. A paragraph may go on from the one before.
+    /// Writes a page. A paragraph may continue from the previous page.
     pub(super) fn page(&mut self, sheet: &Sheet) {
         self.page = sheet.number;
         if !matches!(self.open, Open::Paragraph { .. } | Open::List { .. }) {
@@ -68,7 +68,7 @@ impl<'u> Blocks<'u> {
         }
     }
 
-    /// Writes what is still open.
+    /// Writes the open block.
     pub(super) fn end(&mut self) {
         self.writer.page(self.began);
         match std::mem::take(&mut self.open) {
@@ -206,7 +206,7 @@ fn is_bullet(mark: &str) -> bool {
     mark.chars().all(|c| BULLETS.contains(c) || c == '*' || c == '-')
 }
 
-/// The mark of an item and its text. Nothing where a line is none.
+/// The marker and text of an item; `None` if the line is not an item.
 fn item_mark(line: &str) -> Option<(String, String)> {
     let (mark, text) = line.trim_start().split_once(char::is_whitespace)?;
     let text = text.trim_start();
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_told_by_their_mark() {
+    fn items_are_detected_by_their_marker() {
         let cases = [
             ("• one", Some("•")),
             ("12. twelve", Some("12.")),

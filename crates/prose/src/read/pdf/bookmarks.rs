@@ -1,4 +1,4 @@
-//! The outline of a PDF: what its headings are called, and on which pages they stand.
+//! The outline of a PDF: its headings with their pages.
 
 use super::glyphs::Matrix;
 use hayro_syntax::{
@@ -7,12 +7,12 @@ use hayro_syntax::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// Bookmarks that are read; more are made to take time.
+/// Maximum bookmarks read; more are an attack on time.
 const MOST: usize = 20_000;
-/// Nodes of the tree of names that are looked at.
+/// Maximum nodes visited in the name tree.
 const NODES: usize = 200_000;
 
-/// A heading that the outline knows.
+/// A heading in the outline.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bookmark {
     /// From 1.
@@ -20,7 +20,7 @@ pub(super) struct Bookmark {
     pub(super) title: String,
     /// From 0.
     pub(super) page: usize,
-    /// How high on its page it stands, where that is said.
+    /// Its vertical position on the page, if given.
     pub(super) height: Option<f64>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn bookmarks(pdf: &Pdf) -> Vec<Bookmark> {
     all
 }
 
-/// What bookmarks lead to.
+/// Destinations of bookmarks.
 struct Targets<'a> {
     pdf: &'a Pdf,
     pages: HashMap<ObjectIdentifier, usize>,
@@ -115,7 +115,7 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// What names stand for, from the old dictionary and the new tree.
+/// Named destinations, from the old dictionary and the new tree.
 fn names<'a>(root: &Dict<'a>) -> HashMap<Vec<u8>, Object<'a>> {
     let mut names = HashMap::new();
     if let Some(old) = root.get::<Dict<'a>>(b"Dests") {
@@ -164,7 +164,7 @@ pub(super) fn text(bytes: &[u8]) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// What a byte stands for in strings without a mark.
+/// The character of a byte in strings without a byte order mark.
 fn latin(byte: u8) -> char {
     const SPECIAL: &str = "•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž";
     match byte {

@@ -1,4 +1,4 @@
-//! How much the streams of a PDF unpack to, measured before the parser unpacks them without a limit.
+//! Measures how much the streams of a PDF unpack to, before the parser unpacks them without a limit.
 
 use crate::format::Unreadable;
 use flate2::bufread::ZlibDecoder;
@@ -9,20 +9,20 @@ use hayro_syntax::{
 use memchr::memmem;
 use std::io::{BufRead, BufReader, Read};
 
-/// What all streams that are no pictures may unpack to together.
+/// Maximum unpacked bytes of all streams except images.
 pub(super) const MOST: u64 = 1 << 30;
-/// What one stream may unpack to.
+/// Maximum unpacked bytes of one stream.
 pub(super) const MOST_OF_ONE: u64 = 256 << 20;
-/// No more than this comes out of a byte that is packed once.
+/// Maximum compression ratio of one deflate layer.
 const TIGHTEST: u64 = 1032;
-/// Streams that are packed more often are made to be bombs.
+/// Maximum filter layers; more are decompression bombs.
 const LAYERS: usize = 4;
-/// How far before its data the dictionary of a stream is looked for.
+/// Maximum bytes before its data searched for a stream's dictionary.
 const DICTIONARY: usize = 1 << 10;
 
 const TOO_LARGE: Unreadable = Unreadable::TooLarge { limit: MOST };
 
-/// Refuses a file whose streams unpack to too much. Sees no streams that are encrypted.
+/// Rejects a file whose streams unpack to too much. Ignores encrypted streams.
 pub(super) fn check(bytes: &[u8]) -> Result<(), Unreadable> {
     measured(bytes, MOST).map(|_| ())
 }
@@ -36,7 +36,7 @@ fn measured(bytes: &[u8], most: u64) -> Result<u64, Unreadable> {
     Ok(total)
 }
 
-/// Refuses an encrypted file by the same measure, now that its streams can be decrypted.
+/// Rejects an encrypted file by the same measure, once its streams can be decrypted.
 pub(super) fn check_encrypted(pdf: &Pdf, bytes: &[u8]) -> Result<(), Unreadable> {
     let mut total = 0;
     for (at, _) in streams(bytes) {
@@ -85,13 +85,13 @@ fn identifier(dictionary: &[u8]) -> Option<ObjectIdentifier> {
     Some(ObjectIdentifier::new(numbers.next()?.parse().ok()?, generation))
 }
 
-/// Pictures are never unpacked, so they may be as large as they like.
+/// Whether a stream is an image, which is never unpacked and has no limit.
 fn is_picture(dictionary: &[u8]) -> bool {
     let has = |word: &[u8]| memmem::find(dictionary, word).is_some();
     (has(b"/Subtype/Image") || has(b"/Subtype /Image")) && !has(b"ObjStm") && !has(b"XRef")
 }
 
-/// How many bytes a stream unpacks to, in all its layers together.
+/// The unpacked bytes of a stream, over all its layers.
 fn unpacked(data: &[u8], dictionary: &[u8], left: u64) -> Result<u64, Unreadable> {
     let picture = is_picture(dictionary);
     if picture && (data.len() as u64) * TIGHTEST <= MOST_OF_ONE {
@@ -164,7 +164,7 @@ fn letters(data: &[u8], dictionary: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// How many bytes a stream that is packed the old way unpacks to. Nothing where that is more than the limit.
+/// The unpacked bytes of an LZW stream; `None` above the limit.
 fn lzw(data: &[u8], limit: u64) -> Option<u64> {
     let (mut bits, mut held) = (0_u32, 0_u32);
     let (mut total, mut before) = (0_u64, 0_u64);

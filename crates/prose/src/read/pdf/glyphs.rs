@@ -1,4 +1,4 @@
-//! The letters of a page and where they stand, by the operators of its content.
+//! The characters of a page with their positions, from its content operators.
 
 use super::bounds::{MOST, MOST_OF_ONE};
 use crate::format::Unreadable;
@@ -14,16 +14,16 @@ use hayro_syntax::{
 };
 use std::{collections::HashMap, io::Read, rc::Rc, sync::Arc};
 
-/// Letters of one page; more are a drawing, or made to take time.
+/// Maximum characters of one page; more are a drawing or an attack on time.
 const LETTERS: usize = 400_000;
-/// Operators of one page.
+/// Maximum operators of one page.
 const OPERATORS: usize = 4_000_000;
-/// Forms within forms.
+/// Maximum nesting of forms.
 const FORMS: usize = 12;
-/// States that are saved within each other.
+/// Maximum nesting of saved states.
 const SAVED: usize = 256;
 
-/// A letter, or several that are written as one.
+/// A glyph: a character, or several drawn as one.
 #[derive(Debug, Clone)]
 pub(super) struct Glyph {
     pub(super) text: BfString,
@@ -39,15 +39,15 @@ pub(super) struct Glyph {
     pub(super) turn: u8,
 }
 
-/// The letters of a page.
+/// The characters of a page.
 #[derive(Debug, Default)]
 pub(super) struct Letters {
     pub(super) glyphs: Vec<Glyph>,
-    /// Letters that say nothing about what they stand for.
+    /// Characters without a Unicode mapping.
     pub(super) unknown: usize,
-    /// Whether there was too much on the page to read it all.
+    /// Whether the page exceeded the limits.
     pub(super) cut: bool,
-    /// Whether there are pictures on it.
+    /// Whether it has images.
     pub(super) pictures: bool,
 }
 
@@ -92,7 +92,7 @@ impl Matrix {
     }
 }
 
-/// A font, and what its name says.
+/// A font, with properties derived from its name.
 struct Face<'a> {
     font: Font<'a>,
     mono: bool,
@@ -234,7 +234,7 @@ fn is_bold(name: &str, dict: &Dict<'_>) -> bool {
     NAMES.iter().any(|known| name.contains(known)) || flags(dict) & (1 << 18) != 0
 }
 
-/// One page while it is read.
+/// The state while reading one page.
 struct Reading<'t, 'a> {
     typist: &'t mut Typist<'a>,
     state: State<'a>,
@@ -242,7 +242,7 @@ struct Reading<'t, 'a> {
     text: Matrix,
     line: Matrix,
     operators: usize,
-    /// Marked content that is open, and whether it is an ornament of the page.
+    /// Open marked content, and whether it is a page artifact.
     marks: Vec<bool>,
     letters: Letters,
 }

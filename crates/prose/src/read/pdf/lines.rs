@@ -1,17 +1,17 @@
-//! The letters of a page as lines, in the order in which people read them.
+//! Groups the characters of a page into lines, in reading order.
 
 use super::glyphs::Glyph;
 use hayro_font::hayro_cmap::BfString;
 
-/// A gap of this many sizes parts words.
+/// Minimum gap between words, in font sizes.
 const WORD: f64 = 0.13;
-/// A gap of this many sizes parts columns and cells.
+/// Minimum gap between columns and cells, in font sizes.
 const CELL: f64 = 1.6;
-/// How far apart letters of one line may stand above each other, in sizes: small raised ones are part of it.
+/// Maximum vertical distance within a line, in font sizes: superscripts are part of it.
 const LEVEL: f64 = 0.4;
-/// Lines that must stand side by side before a page is taken to have columns.
+/// Minimum side-by-side lines for a page to count as two columns.
 const SIDE_BY_SIDE: usize = 6;
-/// How much of its column such lines fill, at least; cells of tables fill less.
+/// Minimum fill of column lines; table cells fill less.
 const FILLED: f64 = 0.6;
 
 /// A line of text.
@@ -31,7 +31,7 @@ pub(super) struct Line {
     pub(super) second: f64,
 }
 
-/// Letters that follow each other without a wide gap.
+/// Characters that follow each other without a wide gap.
 #[derive(Debug, Clone, Default)]
 struct Run {
     glyphs: Vec<Glyph>,
@@ -41,7 +41,7 @@ struct Run {
     size: f64,
 }
 
-/// The lines of a page. Those that run another way than most come last.
+/// The lines of a page. Lines in an unusual direction come last.
 pub(super) fn lines(glyphs: Vec<Glyph>) -> Vec<Line> {
     let mut ways: [Vec<Glyph>; 4] = Default::default();
     for glyph in glyphs {
@@ -128,7 +128,7 @@ fn covered(row: &[Run], run: &Run, apart: f64) -> bool {
         })
 }
 
-/// Where a page of two columns has its gap. Nothing where it has none.
+/// The position of the gap in a two-column page; `None` for other pages.
 fn gutter(rows: &[Vec<Run>]) -> Option<f64> {
     let runs = || rows.iter().flatten();
     let left = runs().map(|run| run.start).min_by(f64::total_cmp)?;
@@ -160,7 +160,7 @@ fn gutter(rows: &[Vec<Run>]) -> Option<f64> {
     best.map(|(_, at)| at)
 }
 
-/// Rows of a page of two columns: what stands across both parts the page, and between those the left comes first.
+/// Rows of a two-column page: rows across both columns split it, and between them the left column comes first.
 fn in_columns(rows: &[Vec<Run>], gutter: f64) -> Vec<Vec<Run>> {
     let (mut ordered, mut right) = (Vec::new(), Vec::new());
     for row in rows {

@@ -1,6 +1,6 @@
 //! PDF: the text of pages as sections, with the page that each block begins on.
 //!
-//! The parser and the fonts are a crate's; which letters make lines, paragraphs and headings is told here.
+//! A crate parses the file and its fonts; this module derives lines, paragraphs and headings.
 
 mod blocks;
 mod bookmarks;
@@ -24,11 +24,11 @@ use memchr::memmem;
 use sheet::{Mark, Sheet, Usual};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Pages that are read; the ones after that are told.
+/// Maximum pages read; further ones are reported.
 const PAGES: usize = 20_000;
-/// How far into a file its mark may stand.
+/// Maximum offset of the PDF header.
 const MARK: usize = 1 << 10;
-/// Ranges of pages that a problem names.
+/// Maximum page ranges listed in a problem.
 const RANGES: usize = 20;
 const NAME: &str = "PDF";
 
@@ -45,7 +45,7 @@ pub(crate) fn read(
     if memmem::find(start, b"%PDF-").is_none() {
         return Err(damaged("it has no PDF header"));
     }
-    // What breaks the parser breaks one document, and not the server.
+    // A parser panic fails one document, not the server.
     catch_unwind(AssertUnwindSafe(|| parsed(path, bytes, stopped)))
         .unwrap_or_else(|_| Err(damaged("the PDF parser failed")))
 }
@@ -74,7 +74,7 @@ fn parsed(path: &str, bytes: &[u8], stopped: &dyn Fn() -> bool) -> Result<Docume
         if stopped() {
             return Err(Unreadable::Stopped);
         }
-        // A page that breaks the parser is a problem of that page.
+        // A parser panic is a problem of only that page.
         let letters = catch_unwind(AssertUnwindSafe(|| typist.letters(page)));
         match letters {
             Ok(letters) => reading.add(number, letters?),
@@ -102,7 +102,7 @@ fn parsed(path: &str, bytes: &[u8], stopped: &dyn Fn() -> bool) -> Result<Docume
     Ok(document)
 }
 
-/// The pages that are read, and what is wrong with them.
+/// The pages read, and their problems.
 #[derive(Default)]
 struct Pages {
     sheets: Vec<Sheet>,
@@ -130,15 +130,15 @@ impl Pages {
     }
 
     fn problems(&self, pages: usize) -> Vec<String> {
-        let told = [
+        let all = [
             (&self.blank, "images without text; run OCR on the file"),
             (&self.broken, "unreadable: the parser failed"),
             (&self.cut, "too much content; only the beginning is read"),
             (&self.unknown, "characters without a Unicode mapping; they are skipped"),
         ];
-        let told = told.iter().filter(|(numbers, _)| !numbers.is_empty());
+        let present = all.iter().filter(|(numbers, _)| !numbers.is_empty());
         let mut problems: Vec<String> =
-            told.map(|(numbers, what)| format!("on page {}: {what}", ranges(numbers))).collect();
+            present.map(|(numbers, what)| format!("on page {}: {what}", ranges(numbers))).collect();
         if pages > PAGES {
             problems.push(format!("only the first {PAGES} of its {pages} pages are read"));
         }
@@ -166,7 +166,7 @@ fn ranges(numbers: &[u32]) -> String {
     text
 }
 
-/// The title that the file gives itself, unless that is the name of a file.
+/// The title in the metadata, unless it is a file name.
 fn title(pdf: &Pdf) -> Option<String> {
     let info = pdf.metadata().title.as_deref().map(bookmarks::text);
     let xmp = || {

@@ -1,23 +1,23 @@
-//! What the lines of all pages together tell: the usual size, what is repeated on every page, and what heads a section.
+//! Properties derived from the lines of all pages: the usual size, repeated lines, and headings.
 
 use super::{bookmarks::Bookmark, lines::Line};
 use std::collections::{HashMap, HashSet};
 
-/// A file with fewer bookmarks has none to speak of.
+/// Minimum bookmarks for an outline to be used.
 const BOOKMARKS: usize = 3;
-/// Lines of one heading.
+/// Maximum lines of one heading.
 const HEADING_LINES: usize = 4;
-/// A longer line is no heading.
+/// Maximum bytes of a heading.
 const HEADING: usize = 160;
-/// Words that are kept to tell hyphenated words by.
+/// Maximum words kept to recognize hyphenated ones.
 const WORDS: usize = 500_000;
 
-/// What a line is to its page.
+/// The role of a line on its page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Mark {
     #[default]
     Text,
-    /// Repeated on other pages, or part of something that is written elsewhere.
+    /// Repeated on other pages, or written elsewhere.
     Skip,
     /// It heads a section.
     Heading(u8, String),
@@ -31,18 +31,18 @@ pub(super) struct Sheet {
     pub(super) lines: Vec<Line>,
     /// One for each line.
     pub(super) marks: Vec<Mark>,
-    /// Headings that stand on no line of it: before which one they come.
+    /// Headings without a line of their own, with the index of the line they precede.
     pub(super) unseen: Vec<(usize, u8, String)>,
 }
 
-/// What is usual in a document.
+/// Usual properties of a document.
 #[derive(Debug, Default)]
 pub(super) struct Usual {
     /// The size of most of its text.
     pub(super) size: f64,
-    /// How far lines stand apart, in sizes.
+    /// The line spacing, in font sizes.
     pub(super) spacing: f64,
-    /// Words that stand whole on a line, in small letters.
+    /// Words seen unbroken on a line, lowercase.
     pub(super) words: HashSet<String>,
 }
 
@@ -73,7 +73,7 @@ impl Usual {
     }
 }
 
-/// A word without what stands around it.
+/// A word without surrounding punctuation.
 pub(super) fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| !c.is_alphanumeric())
 }
@@ -87,7 +87,7 @@ fn tenths(size: f64) -> u32 {
     (size.clamp(0.0, 10_000.0) * 10.0).round() as u32
 }
 
-/// Leaves out what is repeated at the top and the bottom of pages, page numbers, and lines of tables of contents.
+/// Skips repeated headers and footers, page numbers, and lines of tables of contents.
 pub(super) fn drop_furniture(sheets: &mut [Sheet], usual: &Usual) {
     let mut texts: HashMap<(bool, String), usize> = HashMap::new();
     let mut places: HashMap<(bool, u32), usize> = HashMap::new();
@@ -131,7 +131,7 @@ struct Edge {
     top: bool,
     key: String,
     place: u32,
-    /// Whether it stands further from the text than lines of text do.
+    /// Whether its distance to the text exceeds the line spacing.
     apart: bool,
     number: bool,
 }
@@ -173,7 +173,7 @@ fn edges(sheet: &Sheet, usual: &Usual) -> Vec<Edge> {
     edges
 }
 
-/// A text by which repeated lines are told: numbers count up, everything else stays.
+/// A key for repeated lines, with numbers normalized.
 fn key(text: &str) -> String {
     let mut key = String::new();
     for c in text.chars().filter(|c| !c.is_whitespace()) {
@@ -206,7 +206,7 @@ fn is_leader(text: &str) -> bool {
     ends && (text.contains(". . . . ") || text.contains("......") || text.contains(" . . . "))
 }
 
-/// Marks headings: by the outline where there is one, or else by their looks.
+/// Marks headings: by the outline if there is one, or else by appearance.
 pub(super) fn mark_headings(sheets: &mut [Sheet], usual: &Usual, bookmarks: &[Bookmark]) {
     if bookmarks.len() >= BOOKMARKS {
         for bookmark in bookmarks {
@@ -303,7 +303,7 @@ fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Whether a line looks like a heading, and how much: its size, larger for what is bold.
+/// The heading score of a line, if it looks like one: its size, larger if bold.
 fn looks(line: &Line, above: Option<&Line>, usual: &Usual) -> Option<u32> {
     let text = line.text.trim();
     let worded = text.chars().filter(|c| c.is_alphabetic()).count() >= 2;
@@ -378,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn page_numbers_and_leaders_are_told() {
+    fn page_numbers_and_leaders_are_detected() {
         for (text, want) in [
             ("12", true),
             ("- xiv -", true),

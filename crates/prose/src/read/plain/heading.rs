@@ -1,8 +1,8 @@
-//! Which lines of a text are headings.
+//! Detects headings in plain text.
 
 use super::indent;
 
-/// A longer line is no heading.
+/// Maximum bytes of a heading.
 const LONGEST: usize = 80;
 
 /// A heading, and the lines of its group below it.
@@ -12,7 +12,7 @@ pub(super) struct Heading<'a> {
     pub(super) rest: &'a [&'a str],
 }
 
-/// Tells headings, given how the text before them was laid out.
+/// Detects headings, based on the layout of the text before them.
 pub(super) struct Headings {
     base: usize,
     /// Characters that headings were underlined with, in the order they came in.

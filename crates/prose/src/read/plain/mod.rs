@@ -1,4 +1,4 @@
-//! Text without marks: headings, lists and code are told by how they stand on the page.
+//! Plain text: detects headings, lists and code by layout.
 
 mod heading;
 mod pages;
@@ -58,7 +58,7 @@ pub(crate) fn read(path: &str, text: &str) -> Document {
     writer.finish(title, path)
 }
 
-/// Lines that stand together, without the blank ones between them.
+/// Groups of adjacent lines, without the blank lines between them.
 fn groups<'a>(lines: &'a [&'a str]) -> Vec<&'a [&'a str]> {
     let split = lines.split(|line| line.trim().is_empty());
     split.filter(|group| !group.is_empty()).collect()
@@ -73,7 +73,7 @@ pub(super) fn indent(line: &str) -> usize {
     blank.map(|c| if c == '\t' { 8 } else { 1 }).sum()
 }
 
-/// How far most of the text is indented.
+/// The usual indentation of the text.
 fn base(groups: &[&[&str]]) -> usize {
     let mut counts = [0_usize; 9];
     let long = groups.iter().filter(|group| group.len() > 1);
@@ -86,7 +86,7 @@ fn base(groups: &[&[&str]]) -> usize {
     most.map_or(0, |(at, _)| at)
 }
 
-/// A title in the middle of the page.
+/// A centered title.
 fn centred(group: &[&str], base: usize) -> Option<String> {
     let centred = |line: &&str| {
         line.starts_with(' ') && indent(line) >= base + 8 && !line.trim().contains("   ")
@@ -138,7 +138,7 @@ fn code(group: &[&str], more: &[&[&str]]) -> String {
     groups.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The mark of a list's item as Markdown has it, and what stands behind it.
+/// The Markdown marker of a list item, and its text.
 fn item(line: &str) -> Option<(String, &str)> {
     let line = line.trim_start();
     let (mark, rest) = line.split_once([' ', '\t'])?;

@@ -1,6 +1,6 @@
-//! Text that is set in pages, as the RFCs are: footers and headers dropped, paragraphs joined over the break.
+//! Text laid out in pages, such as RFCs: drops footers and headers, joins paragraphs across page breaks.
 
-/// The lines of a text, without what only a printed page needs.
+/// The lines of a text, without page headers and footers.
 pub(super) fn joined(text: &str) -> Vec<&str> {
     if !text.contains('\u{c}') {
         return text.lines().collect();
@@ -37,7 +37,7 @@ fn is_header(line: &str) -> bool {
     !line.starts_with(' ') && line.trim().contains("   ")
 }
 
-/// Adds a page, and goes on with the paragraph that the break tore apart.
+/// Adds a page, and continues a paragraph split by the page break.
 fn append<'a>(lines: &mut Vec<&'a str>, page: &[&'a str]) {
     let start = page.iter().position(|line| !line.trim().is_empty()).unwrap_or(page.len());
     let page = page.get(start..).unwrap_or_default();

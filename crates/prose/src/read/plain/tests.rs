@@ -6,7 +6,7 @@ fn check(text: &str, want: &str) {
 }
 
 #[test]
-fn headings_are_told_where_they_are_plain_to_see() {
+fn obvious_headings_are_detected() {
     let cases = [
         ("Title\n=====\ntext\n\nSub\n---\n\nmore", "# Title\n\ntext\n\n## Sub\n\nmore"),
         ("=====\nTitle\n=====\n\ntext", "# Title\n\ntext"),
@@ -35,7 +35,7 @@ fn headings_are_told_where_they_are_plain_to_see() {
 }
 
 #[test]
-fn code_and_lists_are_told_by_how_they_stand() {
+fn code_and_lists_are_detected_by_layout() {
     let cases = [
         ("do:\n\n    $ make\n\n    $ ls", "do:\n\n```\n$ make\n\n$ ls\n```"),
         ("do:\n\n\tint x = 1;", "do:\n\n```\nint x = 1;\n```"),

@@ -32,7 +32,7 @@ impl Reader<'_> {
         self.depth -= 1;
     }
 
-    /// Reads the block that stands here, and gives back where it ends.
+    /// Reads the next block, and returns where it ends.
     fn block(&mut self, lines: &[&str], at: usize, out: &mut Vec<Node>) -> usize {
         let line = lines.get(at).copied().unwrap_or_default();
         if indent(line) > 0 {

@@ -1,4 +1,4 @@
-//! Parts of a document put together: texts joined and indented, with their links.
+//! Composes texts: joins and indents them, with their links.
 
 use crate::document::{Kind, Link, Text};
 
@@ -42,7 +42,7 @@ pub(super) fn append(text: &mut Text, more: &Text) {
     text.links.extend(moved);
 }
 
-/// A text with something before its first line, and something before all others that are not blank.
+/// Prefixes the first line of a text, and its other non-blank lines.
 pub(super) fn prefixed(text: &Text, first: &str, rest: &str) -> Text {
     let mut plain = String::with_capacity(text.plain.len() + first.len());
     let mut links = text.links.iter().peekable();
@@ -95,7 +95,7 @@ pub(super) fn flat(nodes: &[Node]) -> Text {
     all
 }
 
-/// Texts as one, with something between them.
+/// Joins texts with a separator.
 pub(super) fn joined(texts: &[Text], between: &str) -> Text {
     let mut all = Text::default();
     for (n, text) in texts.iter().enumerate() {
@@ -107,7 +107,7 @@ pub(super) fn joined(texts: &[Text], between: &str) -> Text {
     all
 }
 
-/// A text as the cell of a table: on one line, with its bars escaped.
+/// A text as a table cell: on one line, with escaped bars.
 pub(super) fn in_cell(text: &Text) -> Text {
     let mut plain = String::with_capacity(text.plain.len());
     let mut bars = Vec::new();

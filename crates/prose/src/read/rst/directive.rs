@@ -12,7 +12,7 @@ use crate::document::{Kind, Text};
 /// Rows and cells of a list-table are bullets: `* - a`.
 const BULLETS: [char; 3] = ['*', '-', '+'];
 
-/// A directive taken apart.
+/// A parsed directive.
 #[derive(Debug, Default)]
 pub(super) struct Directive<'a> {
     pub(super) name: &'a str,
@@ -367,7 +367,7 @@ fn language(name: &str) -> &str {
     }
 }
 
-/// Directives that say nothing to a reader.
+/// Directives without visible content.
 fn is_silent(name: &str) -> bool {
     matches!(
         name,

@@ -3,17 +3,17 @@
 use super::{compose::append, names::Names, roles};
 use crate::document::Text;
 
-/// A longer name is no role and no substitution.
+/// Maximum bytes of a role or substitution name.
 const LONGEST_NAME: usize = 100;
 
-/// What the marks of a document refer to.
+/// The context that marks of a document refer to.
 pub(super) struct Scope<'a> {
     pub(super) names: &'a Names,
     /// The ending of the documents beside this one, such as `.rst`.
     pub(super) ending: &'a str,
-    /// Links without a name that were seen so far.
+    /// Anonymous links seen so far.
     pub(super) anonymous: usize,
-    /// Whether this is what stands for another text.
+    /// Whether this is the text of a substitution.
     pub(super) substituting: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn read(text: &str, scope: &mut Scope<'_>) -> Text {
     reader.out
 }
 
-/// Marks whose end may be missing: once it is, it is missing for all that follow.
+/// Marks whose end may be missing: if it is missing once, it is for all that follow.
 #[derive(Clone, Copy)]
 enum Mark {
     Literal,
@@ -54,7 +54,7 @@ struct Reader<'a, 'b, 'c> {
 }
 
 impl<'a> Reader<'a, '_, '_> {
-    /// Reads the mark that stands here. False where it is none.
+    /// Reads the mark at this position. False if there is none.
     fn mark(&mut self, rest: &'a str) -> bool {
         match rest.as_bytes() {
             [b'\\', ..] => self.escape(rest),
@@ -274,7 +274,7 @@ fn is_role(name: &str) -> bool {
     !name.is_empty() && name.chars().all(allowed)
 }
 
-/// Without the backslashes that keep marks from being read.
+/// Removes backslash escapes.
 pub(super) fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars();

@@ -1,4 +1,4 @@
-//! Lines and how they are indented.
+//! Lines and their indentation.
 
 /// Spaces before the text of a line. Tabs are gone by then.
 pub(super) fn indent(line: &str) -> usize {
@@ -9,7 +9,7 @@ pub(super) fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }
 
-/// Where the lines end that are indented, from here on; blank ones at the end are left.
+/// The end of the indented lines from here, without trailing blank ones.
 pub(super) fn indented(lines: &[&str], at: usize) -> usize {
     let rest = lines.get(at..).unwrap_or_default();
     let length = rest.iter().position(|line| !is_blank(line) && indent(line) == 0);
@@ -18,7 +18,7 @@ pub(super) fn indented(lines: &[&str], at: usize) -> usize {
     at + last.map_or(0, |last| last + 1)
 }
 
-/// Lines without the indentation that all of them have.
+/// Removes the indentation shared by all lines.
 pub(super) fn dedent<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let indents = lines.iter().filter(|line| !is_blank(line)).map(|line| indent(line));
     let least = indents.min().unwrap_or_default();
@@ -46,7 +46,7 @@ pub(super) struct Title<'a> {
     pub(super) lines: usize,
 }
 
-/// The title that stands here, if one does.
+/// The title at this line, if any.
 pub(super) fn title<'a>(lines: &[&'a str], at: usize) -> Option<Title<'a>> {
     let line = |n: usize| lines.get(at + n).copied().unwrap_or_default();
     if let Some(mark) = rule(line(0)) {
@@ -65,7 +65,7 @@ pub(super) fn title<'a>(lines: &[&'a str], at: usize) -> Option<Title<'a>> {
     })
 }
 
-/// What docutils calls a place: lower case, with one `-` for all that is no letter or digit.
+/// A docutils id: lowercase, with one `-` for each run of other characters.
 pub(super) fn identifier(text: &str) -> String {
     let mut id = String::new();
     for c in text.chars().flat_map(char::to_lowercase) {

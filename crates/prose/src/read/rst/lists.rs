@@ -7,7 +7,7 @@ use super::{
 };
 use crate::document::{Kind, Text};
 
-/// The mark of an item, the width it takes, and what stands for it in Markdown.
+/// The marker of an item, its width, and its Markdown form.
 struct Mark {
     kind: char,
     width: usize,
@@ -134,7 +134,7 @@ fn classified(term: &str) -> String {
     }
 }
 
-/// The lines of an item: what stands behind its mark, and what is indented below.
+/// The lines of an item: the text after its marker, and the indented lines below.
 fn item<'a>(first: &'a str, below: &[&'a str], width: usize) -> Vec<&'a str> {
     let indents = below.iter().filter(|line| !is_blank(line)).map(|line| indent(line));
     let least = indents.min().unwrap_or(width);

@@ -17,7 +17,7 @@ use inline::Scope;
 use names::Names;
 use std::collections::{HashMap, HashSet};
 
-/// Blocks within blocks that are told apart; deeper ones are text.
+/// Maximum nesting of blocks; deeper ones are text.
 const DEEPEST: usize = 24;
 
 /// Reads a reStructuredText document.
@@ -65,7 +65,7 @@ fn qualify(document: &mut Document, anchors: &HashSet<String>) {
     }
 }
 
-/// A line with spaces for tabs, and without spaces at its end.
+/// Expands tabs, and trims the end of a line.
 fn expanded(line: &str) -> String {
     let line = line.trim_end();
     if !line.contains('\t') {
@@ -86,7 +86,7 @@ fn expanded(line: &str) -> String {
     out
 }
 
-/// What is known while a document is read from top to bottom.
+/// The state while a document is read from top to bottom.
 struct Reader<'a> {
     scope: Scope<'a>,
     /// Lines around titles, outermost first.

@@ -1,10 +1,10 @@
-//! What a document gives names to: targets of links, labels of sections, and substitutions.
+//! Named elements of a document: link targets, section labels, and substitutions.
 
 use super::lines::{identifier, indent, is_blank, next, title};
 use crate::document::squeeze;
 use std::collections::HashMap;
 
-/// Lines that may stand between a label and its title.
+/// Maximum lines between a label and its title.
 const NEAR: usize = 12;
 
 /// The names of one document.
@@ -17,7 +17,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Everything that the lines of a document name.
+    /// Collects all names of a document.
     pub(super) fn of(lines: &[&str]) -> Self {
         let mut names = Self::default();
         for at in 0..lines.len() {
@@ -61,7 +61,7 @@ impl Names {
         }
     }
 
-    /// Where a name links to.
+    /// The target of a name.
     pub(super) fn target(&self, name: &str) -> Option<&str> {
         let mut target = self.targets.get(&normal(name))?;
         // A target may be another name, and that one another.
@@ -78,7 +78,7 @@ impl Names {
         self.titles.get(&normal(label)).map(String::as_str)
     }
 
-    /// What stands for `|name|`.
+    /// The text of `|name|`.
     pub(super) fn substitution(&self, name: &str) -> Option<&str> {
         let own = self.substitutions.get(&normal(name)).map(String::as_str);
         // Of the files that docutils brings along, what is used most.

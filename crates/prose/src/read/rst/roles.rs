@@ -1,4 +1,4 @@
-//! Roles: what stands in `` :role:`content` `` and where it links to.
+//! Roles: the text and link target of `` :role:`content` ``.
 
 use super::{
     inline::{self, Scope, unescaped},
@@ -30,7 +30,7 @@ pub(super) fn code(out: &mut Text, content: &str, target: Option<String>) {
     }
 }
 
-/// Adds what a role shows.
+/// Writes the text of a role.
 pub(super) fn write(out: &mut Text, role: &str, content: &str, scope: &Scope<'_>) {
     let base = role.rsplit(':').next().unwrap_or(role);
     let (text, target) = explicit(content);
@@ -77,7 +77,7 @@ pub(super) fn write(out: &mut Text, role: &str, content: &str, scope: &Scope<'_>
     }
 }
 
-/// A title with its own marks read.
+/// Renders a title with its marks.
 fn shown(title: &str, scope: &Scope<'_>) -> String {
     let mut scope = Scope { substituting: true, ..*scope };
     inline::read(title, &mut scope).plain
@@ -156,7 +156,7 @@ fn object(out: &mut Text, role: &str, base: &str, content: &str) {
     code(out, &shown, Some(anchor));
 }
 
-/// Functions are shown as calls.
+/// Shows functions as calls.
 fn called(name: &str, base: &str) -> String {
     let function = matches!(base, "func" | "meth" | "cfunc") && !name.ends_with(')');
     if function { format!("{name}()") } else { name.to_owned() }

@@ -51,7 +51,7 @@ fn marks_inside_text_are_read() {
 }
 
 #[test]
-fn blocks_are_told_apart() {
+fn blocks_are_distinguished() {
     let cases = [
         ("a::\n\n  b\n   c\n\nd", "a:\n\n```\nb\n c\n```\n\nd"),
         ("a ::\n\n  b", "a\n\n```\nb\n```"),
