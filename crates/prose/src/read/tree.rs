@@ -93,7 +93,7 @@ impl Sections<'_> {
         }
     }
 
-    /// Writes short items as lists; from the first long one on, each as a section. Returns whether there was a long one.
+    /// Writes short items as lists; from the first long one on, each as a section. Returns whether any was long.
     fn items(&mut self, items: &[&Item], level: u8) -> bool {
         let long = |item: &&Item| item.own && level < 6 && words(&item.body) > LONG;
         let first = items.iter().position(long).unwrap_or(items.len());

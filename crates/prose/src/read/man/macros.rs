@@ -11,13 +11,13 @@ use crate::read::{
     tree::Node,
 };
 
-/// Macros that mean here what they mean in man, whatever a page defines them to be.
+/// Macros that keep their standard meaning, even if a page redefines them.
 pub(super) const MACROS: [&str; 47] = [
     "TH", "SH", "SS", "PP", "P", "LP", "HP", "TP", "TQ", "IP", "RS", "RE", "B", "I", "R", "SM",
     "SB", "BR", "BI", "RB", "RI", "IB", "IR", "EX", "EE", "UR", "UE", "MT", "ME", "MR", "SY", "YS",
     "OP", "URL", "MTO", "TS", "TE", "EQ", "EN", "nf", "fi", "br", "sp", "so", "in", "ti", "ft",
 ];
-/// Requests that change what a page looks like, not what it says.
+/// Requests that change only the layout of a page.
 pub(super) const LAYOUT: [&str; 83] = [
     "PD", "DT", "AT", "UC", "IX", "HF", "PU", "ad", "af", "als", "bd", "bp", "break", "c2", "cc",
     "ce", "cf", "ch", "char", "chop", "color", "cs", "cu", "da", "defcolor", "device", "di", "ds",
@@ -27,26 +27,26 @@ pub(super) const LAYOUT: [&str; 83] = [
     "ns", "nx", "output", "pc", "pl", "pm", "po", "ps", "rchar", "rr", "rs", "rt", "schar", "ss",
     "ta",
 ];
-/// More of them.
+/// More layout requests.
 pub(super) const LAYOUT_TOO: [&str; 22] = [
     "tag", "tc", "ti", "tl", "tm", "tm1", "tr", "trf", "trin", "trnt", "uf", "ul", "unformat",
     "vpt", "vs", "warn", "wh", "write", "hrule", "rj", "cflags", "shc",
 ];
 
-/// What the head of a page says about it.
+/// Metadata from the head of a page.
 #[derive(Debug, Default)]
 pub(super) struct Head {
     /// The name of the page.
     pub(super) name: String,
     /// The section of the manual.
     pub(super) section: String,
-    /// What the page belongs to, often with its version.
+    /// The source of the page, often with a version.
     pub(super) source: String,
-    /// The page that this one stands for.
+    /// The page that this one redirects to.
     pub(super) redirect: Option<String>,
 }
 
-/// What the next text is.
+/// The role of the next text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Text,
@@ -87,9 +87,9 @@ struct Reader<'a> {
     fonts: Fonts,
     head: Head,
     next: Next,
-    /// A tag or heading that goes on in the next line.
+    /// A tag or heading that continues on the next line.
     held: String,
-    /// The font of the next line alone.
+    /// The font of only the next line.
     font: Option<char>,
 }
 
@@ -115,7 +115,7 @@ impl Reader<'_> {
         self.emit(&text);
     }
 
-    /// Gives a text to what waits for it.
+    /// Passes a text to the pending element.
     fn emit(&mut self, text: &str) {
         if self.next == Next::Text {
             self.page.text(text);
@@ -129,7 +129,7 @@ impl Reader<'_> {
         self.settle();
     }
 
-    /// What was waited for has come, or never will.
+    /// Ends the pending element.
     fn settle(&mut self) {
         let held = std::mem::take(&mut self.held);
         match std::mem::replace(&mut self.next, Next::Text) {

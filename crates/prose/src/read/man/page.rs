@@ -1,11 +1,11 @@
-//! Builds the tree of a page while its macros are read: headings, paragraphs, items and what is indented below them.
+//! Builds the tree of a page while its macros are read: headings, paragraphs, items and their indented bodies.
 
 use crate::read::{
     marks::{self, JOINED, LABEL},
     tree::{DEEPEST, Item, Mark, Node, anchor_of},
 };
 
-/// Words in headings of sections whose terms are what people look for.
+/// Heading words of sections whose terms become sections, such as options.
 const WANTED: [&str; 16] = [
     "OPTION",
     "COMMAND",
@@ -29,7 +29,7 @@ const WANTED: [&str; 16] = [
 enum Opened {
     Root,
     Indent,
-    /// A list: what is in it belongs to nothing before it.
+    /// A list, whose content does not belong to anything before it.
     Group,
     Item(Mark),
 }
@@ -40,17 +40,17 @@ struct Frame {
     nodes: Vec<Node>,
 }
 
-/// A page that is being read.
+/// A page being built.
 #[derive(Debug)]
 pub(super) struct Page {
     frames: Vec<Frame>,
     text: String,
     code: Option<String>,
-    /// How many indents were too deep to be kept.
+    /// The number of indents beyond the maximum depth.
     beyond: usize,
-    /// Whether terms of this section are worth sections of their own.
+    /// Whether terms of this section become sections.
     wanted: bool,
-    /// Whether terms of every section are: the page describes a file.
+    /// Whether terms of every section become sections: the page describes a file.
     pub(super) all_wanted: bool,
 }
 
@@ -186,7 +186,7 @@ impl Page {
         self.frames.push(Frame { opened: Opened::Item(mark), nodes: Vec::new() });
     }
 
-    /// Another name for the item that was just started.
+    /// Adds another name for the item that was just started.
     pub(super) fn also(&mut self, tag: &str) {
         let tag = marks::squeezed(tag);
         match self.frames.last_mut() {
@@ -197,12 +197,12 @@ impl Page {
         }
     }
 
-    /// What follows stands further in.
+    /// Starts an indent.
     pub(super) fn indent(&mut self) {
         self.nest(Opened::Indent);
     }
 
-    /// What follows is a list, or what belongs together otherwise.
+    /// Starts a list or another group.
     pub(super) fn group(&mut self) {
         self.nest(Opened::Group);
     }
@@ -217,7 +217,7 @@ impl Page {
         self.frames.push(Frame { opened, nodes: Vec::new() });
     }
 
-    /// What follows stands where it stood before.
+    /// Ends an indent.
     pub(super) fn outdent(&mut self) {
         self.code_end();
         self.gap();
@@ -232,7 +232,7 @@ impl Page {
         }
     }
 
-    /// What follows is code, line by line.
+    /// Starts code, line by line.
     pub(super) fn code_start(&mut self) {
         if self.code.is_none() {
             self.gap();
@@ -240,7 +240,7 @@ impl Page {
         }
     }
 
-    /// What follows is text again.
+    /// Ends code.
     pub(super) fn code_end(&mut self) {
         let Some(code) = self.code.take() else { return };
         let code = code.trim_end().trim_start_matches('\n').to_owned();
@@ -249,7 +249,7 @@ impl Page {
         }
     }
 
-    /// Adds a part that is whole.
+    /// Adds a complete node.
     pub(super) fn push(&mut self, node: Node) {
         if let Some(frame) = self.frames.last_mut() {
             frame.nodes.push(node);
@@ -331,7 +331,7 @@ impl Page {
         }
     }
 
-    /// What the page says.
+    /// The nodes of the page.
     pub(super) fn finish(mut self) -> Vec<Node> {
         self.close_all();
         let nodes = self.frames.pop().map(|frame| frame.nodes).unwrap_or_default();
@@ -346,7 +346,7 @@ fn push_tag(tags: &mut String, tag: &str) {
     tags.push_str(tag);
 }
 
-/// How the tag of an item marks it.
+/// The marker given by an item's tag.
 fn mark_of(tag: &str) -> Mark {
     let plain = marks::plain(tag);
     let plain = plain.trim();
@@ -361,7 +361,7 @@ fn mark_of(tag: &str) -> Mark {
     }
 }
 
-/// A paragraph that begins with a bullet or a number, without it.
+/// Splits the leading bullet or number from a paragraph.
 fn marked(text: &str) -> Option<(Mark, String)> {
     let start = text.trim_start_matches([marks::ROMAN, marks::BOLD, ' ']);
     if let Some(rest) = start.strip_prefix(['•', '·', '○']) {
@@ -372,7 +372,7 @@ fn marked(text: &str) -> Option<(Mark, String)> {
     rest.starts_with([' ', '\n']).then(|| (Mark::Number(number), rest.trim_start().to_owned()))
 }
 
-/// Whether a line is the term of what is indented below it, and no sentence that leads in to it.
+/// Whether a line is the term of the indented text below it, instead of a lead-in sentence.
 fn is_tag(text: &str, below: &[Node]) -> bool {
     let plain = marks::plain(text);
     if marks::is_option(&plain) {
@@ -386,7 +386,7 @@ fn is_tag(text: &str, below: &[Node]) -> bool {
     short && plain.chars().count() <= 160 && !leads_in && !code_alone
 }
 
-/// Code without the indentation that all of its lines share.
+/// Removes the indentation shared by all lines of code.
 fn outdented(code: &str) -> String {
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let filled = code.lines().filter(|line| !line.trim().is_empty());
@@ -395,7 +395,7 @@ fn outdented(code: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// How a command is called is read line by line, with its brackets.
+/// Formats a synopsis as code, line by line.
 fn with_synopsis_as_code(nodes: Vec<Node>) -> Vec<Node> {
     let mut all = Vec::with_capacity(nodes.len());
     let mut synopsis: Option<String> = None;
