@@ -1,4 +1,4 @@
-//! Owns the question whether what a script imports is there, before any of it runs.
+//! Checks a script's imports before it runs.
 
 use crate::Client;
 use crate::draft::place_of;
@@ -8,7 +8,7 @@ use crate::shape::{Import, client_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A client as a script sees it: the names alone.
+/// A client's names as a script sees them.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Module {
     pub(crate) id: String,
@@ -23,7 +23,7 @@ impl Module {
         Self { id: client.id.clone(), tools: tools.collect() }
     }
 
-    /// As the prelude reads it.
+    /// Converts it for the prelude.
     pub(crate) fn to_json(&self) -> Value {
         json!({ "id": self.id, "tools": self.tools })
     }
@@ -34,8 +34,7 @@ impl Module {
     }
 }
 
-/// The ids of the clients that the imports name, in their order. Types that are imported are forgotten: they are not there when
-/// the script runs.
+/// Returns the ids of the imported clients, in order. Imported types are dropped, because they don't exist at run time.
 pub(crate) fn resolve(
     imports: &mut [Import],
     modules: &[Module],
@@ -50,7 +49,7 @@ pub(crate) fn resolve(
         let Some(module) = modules.iter().find(|module| Some(module.id.as_str()) == found) else {
             return Err(wrong(no_module(&import.module, modules), import.at));
         };
-        // A type starts with a large letter, and so does no function but one that a tool is named after.
+        // Types start with a capital letter, which functions only do if the tool's name does.
         import.named.retain(|(name, ..)| {
             module.has(name) || !name.starts_with(|first: char| first.is_ascii_uppercase())
         });
@@ -67,7 +66,7 @@ fn no_module(name: &str, modules: &[Module]) -> String {
         return format!("there is no module \"{name}\", and no client may be imported");
     }
     let known = listed(modules.iter().map(|module| format!("{}{}", names::MODULES, module.id)));
-    format!("there is no module \"{name}\"; there are: {known}")
+    format!("there is no module \"{name}\"; available: {known}")
 }
 
 fn no_tool(name: &str, module: &Module) -> String {

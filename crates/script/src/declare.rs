@@ -1,4 +1,4 @@
-//! Owns the declarations of clients: what a script, and the model that writes it, can know about them.
+//! Writes the TypeScript declarations of clients, for the model that writes a script.
 
 use crate::check::Module;
 use crate::names;
@@ -7,7 +7,7 @@ use crate::{Client, ToolDoc};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// What `$call` gives. In each module, so that one module is whole by itself.
+/// The result type of `$call`. Repeated in each module, so that modules are self-contained.
 const RESULT: &str = "  export interface CallToolResult {
     content: Array<{ type: string; text?: string; data?: string; mimeType?: string; [key: string]: unknown }>;
     structuredContent?: any;
@@ -16,7 +16,7 @@ const RESULT: &str = "  export interface CallToolResult {
   }
 ";
 
-/// The `.d.ts` of one client: its tools as functions, and `$call`.
+/// Returns the `.d.ts` of one client: its tools as functions, and `$call`.
 pub fn declarations(client: &Client) -> String {
     let module = Module::of(client);
     let mut types = Types::new();
@@ -46,7 +46,7 @@ pub fn declarations(client: &Client) -> String {
     text
 }
 
-/// The `.d.ts` of several clients, and of the global `mcp` that has them all.
+/// Returns the `.d.ts` of several clients, and of the global `mcp` with all of them.
 pub fn declarations_of_all(clients: &[Client]) -> String {
     let mut text = String::from(
         "// A function takes one object, and resolves to the structured content of the result, else to its text (parsed where\n\
@@ -70,7 +70,7 @@ fn declare(tool: &ToolDoc, function: &str, types: &mut Types) -> String {
     let given = types.of(&tool.input_schema, 1);
     let needed =
         matches!(tool.input_schema.get("required"), Some(Value::Array(names)) if !names.is_empty());
-    // A tool takes an object, whatever its schema says.
+    // A tool always takes an object.
     let given = if given == "unknown" { "Record<string, unknown>".to_owned() } else { given };
     let given = if needed { format!("args: {given}") } else { format!("args?: {given}") };
     let result =

@@ -1,5 +1,5 @@
-//! Owns changes to the text of a script: what is taken out leaves blanks, so that lines and columns stay, and every place of
-//! the written text can be led back to the place that its author knows.
+//! Edits the text of a script: removed text becomes blanks, so that lines and columns stay the same, and every position
+//! of the output can be mapped back to the source.
 
 /// One change: the bytes from `start` to `end` become `text`.
 struct Edit {
@@ -8,7 +8,7 @@ struct Edit {
     text: String,
 }
 
-/// A place in a script, both counted from one; the column in characters.
+/// A position in a script, counted from one; the column in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     /// The line.
@@ -17,7 +17,7 @@ pub(crate) struct Place {
     pub(crate) column: u32,
 }
 
-/// The text with the changes that were asked for so far.
+/// A source text with pending edits.
 pub(crate) struct Draft<'s> {
     source: &'s str,
     edits: Vec<Edit>,
@@ -28,17 +28,17 @@ impl<'s> Draft<'s> {
         Self { source, edits: Vec::new() }
     }
 
-    /// The source between two offsets; empty where they do not name text.
+    /// Returns the source between two offsets; empty if they are invalid.
     pub(crate) fn text(&self, start: u32, end: u32) -> &'s str {
         self.source.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// The source from an offset on.
+    /// Returns the source from an offset on.
     pub(crate) fn after(&self, start: u32) -> &'s str {
         self.source.get(start as usize..).unwrap_or_default()
     }
 
-    /// Takes text out. Line breaks stay, every other character becomes a space.
+    /// Blanks text. Line breaks stay, every other character becomes a space.
     pub(crate) fn blank(&mut self, start: u32, end: u32) {
         let text = self
             .text(start, end)
@@ -48,20 +48,20 @@ impl<'s> Draft<'s> {
         self.push(start, end, text);
     }
 
-    /// Takes a statement or a member of a class out. The semicolon keeps its neighbours apart.
+    /// Removes a statement or a class member. The semicolon keeps its neighbors apart.
     pub(crate) fn drop_whole(&mut self, start: u32, end: u32) {
         self.blank(start, end);
         self.insert(end, ";");
     }
 
-    /// Puts `text` in the place of other text, and keeps the line breaks of that.
+    /// Replaces text, keeping its line breaks.
     pub(crate) fn replace(&mut self, start: u32, end: u32, text: &str) {
         let breaks = self.text(start, end).chars().filter(|character| breaks_line(*character));
         let text = text.chars().chain(breaks).collect();
         self.push(start, end, text);
     }
 
-    /// Puts `text` before the byte at `at`.
+    /// Inserts `text` before the byte at `at`.
     pub(crate) fn insert(&mut self, at: u32, text: &str) {
         self.push(at, at, text.to_owned());
     }
@@ -74,12 +74,12 @@ impl<'s> Draft<'s> {
         }
     }
 
-    /// Blanks each of `words` that stands between two offsets.
+    /// Blanks each of `words` between two offsets.
     pub(crate) fn blank_words(&mut self, start: u32, end: u32, words: &[&str]) {
         let text = self.text(start, end);
         let mut rest = 0;
         for word in text.split(|character: char| !character.is_alphanumeric() && character != '_') {
-            // The pieces lie one after another, each followed by the character that ended it.
+            // The pieces are adjacent, each followed by the character that ended it.
             let at = text.get(rest..).and_then(|tail| tail.find(word)).unwrap_or(0) + rest;
             rest = at + word.len();
             if words.contains(&word)
@@ -94,7 +94,7 @@ impl<'s> Draft<'s> {
         self.edits.push(Edit { start: start as usize, end: end as usize, text });
     }
 
-    /// The changed text between a first line, which is not the author's, and an end.
+    /// Returns the edited text between a first line, which is not from the source, and an end.
     pub(crate) fn write(mut self, first_line: &str, end: &str) -> Written {
         self.edits.sort_by_key(|edit| (edit.start, edit.end));
         let mut code = String::with_capacity(self.source.len() + first_line.len() + end.len() + 64);
@@ -104,7 +104,7 @@ impl<'s> Draft<'s> {
         marks.push((code.len(), 0));
         let mut done = 0;
         for edit in &self.edits {
-            // An edit inside of one that is already written has nothing left to change.
+            // An edit inside one that is already written has nothing left to change.
             let Some(kept) = self.source.get(done..edit.start) else { continue };
             code.push_str(kept);
             marks.push((code.len(), edit.start));
@@ -120,16 +120,16 @@ impl<'s> Draft<'s> {
     }
 }
 
-/// Text that is ready to run, and the way back to its source.
+/// Text that is ready to run, with a mapping to its source.
 pub(crate) struct Written {
     /// The JavaScript.
     pub(crate) code: String,
-    /// Offsets that correspond: of `code`, and of the source. Ascending.
+    /// Corresponding offsets of `code` and of the source, ascending.
     marks: Vec<(usize, usize)>,
 }
 
 impl Written {
-    /// The place in `source` of a place that the engine names in the written code; none for the lines that are ours.
+    /// Maps a position in the written code to `source`; `None` for generated lines.
     pub(crate) fn back(&self, source: &str, place: Place) -> Option<Place> {
         let offset = offset_of(&self.code, place)?;
         let after = self.marks.partition_point(|(written, _)| *written <= offset);
@@ -142,7 +142,7 @@ impl Written {
     }
 }
 
-/// The place of a byte offset.
+/// Returns the position of a byte offset.
 pub(crate) fn place_of(source: &str, offset: usize) -> Option<Place> {
     let before =
         source.get(..offset).or_else(|| source.get(..source.floor_char_boundary(offset)))?;
@@ -152,7 +152,7 @@ pub(crate) fn place_of(source: &str, offset: usize) -> Option<Place> {
     Some(Place { line: u32::try_from(line).ok()?, column: u32::try_from(column).ok()? })
 }
 
-/// The text of a line, without the space around it, cut where it is long.
+/// Returns the trimmed text of a line, cut if it is long.
 pub(crate) fn line_text(source: &str, line: u32) -> Option<String> {
     const LONGEST: usize = 200;
     let text = source.lines().nth((line as usize).checked_sub(1)?)?.trim();
@@ -163,7 +163,7 @@ pub(crate) fn line_text(source: &str, line: u32) -> Option<String> {
     Some(shown)
 }
 
-/// The offset of a place as the engine counts: columns are bytes.
+/// Returns the offset of an engine position, whose columns are bytes.
 fn offset_of(text: &str, place: Place) -> Option<usize> {
     let above = (place.line as usize).checked_sub(1)?;
     let start = match above {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_after_an_insertion_are_led_back() {
+    fn columns_after_an_insertion_are_mapped_back() {
         let source = "one + two";
         let mut draft = Draft::new(source);
         draft.insert(0, "return ");

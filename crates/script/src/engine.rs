@@ -1,4 +1,4 @@
-//! Owns the engine's thread: an engine for one script, its limits, and the loop that runs what is ready and waits for the rest.
+//! Runs a script on its thread: the engine, its limits, and the event loop.
 
 use crate::Limits;
 use crate::check::{Module, resolve};
@@ -18,15 +18,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Instant;
 
-/// What an engine may take of its thread's stack. A script that recurses deeper gets a `RangeError`.
+/// Stack of an engine. A script that recurses deeper gets a `RangeError`.
 pub(crate) const ENGINE_STACK: usize = 1 << 20;
 
-/// The name that the script has in the engine's traces.
+/// The name of the script in the engine's stack traces.
 const SCRIPT: &str = "docent:script";
 
 const PRELUDE: &str = include_str!("prelude.js");
 
-/// What reaches a script from outside.
+/// A message to a running script.
 pub(crate) enum Incoming {
     /// A call has ended: its result, or an error.
     Reply { id: u32, ok: bool, json: Box<RawValue> },
@@ -34,7 +34,7 @@ pub(crate) enum Incoming {
     Stop,
 }
 
-/// A script and all that its thread needs.
+/// A script and everything that its thread needs.
 pub(crate) struct Job {
     pub(crate) code: String,
     pub(crate) modules: Vec<Module>,
@@ -59,7 +59,7 @@ pub(crate) fn work(job: &Job) -> Result<Finished, Failure> {
     let written = shaped.write();
     let host = Host::new(job.limits, job.outbox.clone());
     let engine = Engine::new(job, host).map_err(|error| {
-        // An interrupt or a small limit may also come this early.
+        // An interrupt or a small limit may already have stopped it.
         job.stop.failure().unwrap_or_else(|| no_engine(&error))
     })?;
     engine.start(job, &written, ids)?;
@@ -81,7 +81,7 @@ struct Prelude {
     uncaught: Persistent<Function<'static>>,
 }
 
-/// Fields are dropped in this order: the engine must outlive what points into it.
+/// Fields are dropped in this order: the engine must outlive the references into it.
 struct Engine {
     prelude: Prelude,
     context: Context,
@@ -111,8 +111,8 @@ impl Engine {
         let rejection = prelude.rejection.clone();
         runtime.set_host_promise_rejection_tracker(Some(Box::new(
             move |ctx, promise, reason, heard| {
-                // Nobody is left to tell when even this fails.
-                let _told = rejection
+                // There is no way to report a failure of this.
+                let _reported = rejection
                     .clone()
                     .restore(&ctx)
                     .and_then(|tell| tell.call::<_, ()>((promise, reason, heard)));
@@ -137,16 +137,16 @@ impl Engine {
         })
     }
 
-    /// Runs what is ready, waits for what is not, until the script is done.
+    /// Runs the event loop until the script is done.
     fn turn(&self, job: &Job, written: &Written) -> Result<Finished, Failure> {
         let mut finished: Option<Finished> = None;
         loop {
             if let Err(failure) = self.run_jobs() {
                 let late = failure.kind == ScriptErrorKind::Time;
                 let Some(value) = finished.filter(|_| late) else { return Err(failure) };
-                // The script is done; only calls that it does not wait for are not.
+                // The script is done; only calls that it does not await are pending.
                 let dropped =
-                    "calls that nobody awaited took longer than the script may, and were dropped";
+                    "calls that were not awaited exceeded the time limit and were dropped";
                 self.host.borrow_mut().print("warn", dropped);
                 return Ok(value);
             }
@@ -196,7 +196,7 @@ impl Engine {
         }
     }
 
-    /// Waits for the end of a call, for a timer, or to be stopped.
+    /// Waits for a result, a timer, or a stop.
     fn wait(&self, job: &Job, open: usize, finished: bool) -> Result<(), Failure> {
         let timer = self.host.borrow().next_timer().filter(|_| !finished);
         if open == 0 && timer.is_none() {
@@ -221,7 +221,7 @@ impl Engine {
         }
     }
 
-    /// Calls a function of the prelude; what that throws is printed.
+    /// Calls a function of the prelude, and prints an exception.
     fn invoke(&self, function: &Persistent<Function<'static>>, given: impl for<'js> IntoArgs<'js>) {
         self.context.with(|ctx| {
             let called =
@@ -234,13 +234,13 @@ impl Engine {
     }
 
     fn tell_uncaught<'js>(&self, ctx: &Ctx<'js>, error: Value<'js>) {
-        let told = self
+        let reported = self
             .prelude
             .uncaught
             .clone()
             .restore(ctx)
             .and_then(|tell| tell.call::<_, ()>((error,)));
-        if told.is_err() {
+        if reported.is_err() {
             let _shown = ctx.catch();
             self.host.borrow_mut().print("error", "an error that can't be shown was not caught");
         }
@@ -251,7 +251,7 @@ impl Engine {
     }
 
     fn stalled(&self, job: &Job) -> Failure {
-        // A script that fills the memory and keeps it leaves none to say so.
+        // A script that fills the memory leaves none to report that.
         if self.used() > job.limits.memory_bytes / 10 * 9 {
             return Failure::new(
                 ScriptErrorKind::Memory,
@@ -261,7 +261,7 @@ impl Engine {
         stalled()
     }
 
-    /// What the engine threw at us, when it was not at the script.
+    /// Converts an exception of the engine that the script could not catch.
     fn failure(
         &self,
         caught: &CaughtError<'_>,
@@ -291,11 +291,11 @@ impl Engine {
 
 fn stalled() -> Failure {
     let message =
-        "the script waits for a promise that nothing can settle: no call and no timer is under way";
+        "the script waits for a promise that can never settle: no call or timer is pending";
     Failure::new(ScriptErrorKind::Stalled, message)
 }
 
-/// An engine without the memory for an error throws null, which hardly a script does.
+/// An engine without memory for an error throws null, which scripts hardly ever do.
 fn is_out_of_memory(message: &str, code: &str) -> bool {
     message == "null was thrown" && !code.contains("throw null") && !code.contains("reject(null)")
 }
@@ -310,7 +310,7 @@ fn explained(kind: ScriptErrorKind, message: String, limits: &Limits) -> String 
     }
 }
 
-/// The first place in a trace that is the script's.
+/// Returns the first position in a stack trace that is in the script.
 fn place_in(stack: &str) -> Option<Place> {
     stack.lines().find_map(|frame| {
         let (_, place) = frame.split_once(SCRIPT)?;
@@ -341,7 +341,7 @@ fn load_prelude(
     })
 }
 
-/// The only way out of the engine.
+/// Creates the host object, the only way out of the engine.
 fn host_object<'js>(ctx: &Ctx<'js>, host: &Rc<RefCell<Host>>) -> rquickjs::Result<Object<'js>> {
     fn put<'js, P, F: IntoJsFunc<'js, P> + 'js>(
         object: &Object<'js>,

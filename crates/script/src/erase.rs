@@ -1,5 +1,5 @@
-//! Owns the way from TypeScript to JavaScript: walks the syntax tree and takes out what only a type checker reads. What is left
-//! stands on the line and, but for enums and the like, in the column where its author put it.
+//! Converts TypeScript to JavaScript: walks the syntax tree and removes types. The rest keeps its line and, except for
+//! enums and the like, its column.
 
 use crate::draft::Draft;
 use crate::names;
@@ -16,29 +16,29 @@ use oxc_ast::ast::{
 use oxc_ast_visit::{Visit, walk};
 use oxc_span::{GetSpan, Span};
 
-/// Words before a member or a parameter that mean nothing at run time.
+/// Modifiers of members and parameters without a meaning at run time.
 const MODIFIERS: [&str; 7] =
     ["public", "private", "protected", "readonly", "override", "abstract", "declare"];
 
-/// Syntax that has no meaning without a compiler.
+/// Syntax that requires a compiler.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refused {
     /// Where it starts.
     pub(crate) at: u32,
-    /// What it is, and what to write in its place.
+    /// What it is, and what to write instead.
     pub(crate) why: &'static str,
 }
 
-/// The walk, and what it found.
+/// State of the walk.
 pub(crate) struct Eraser<'s> {
     /// The text so far.
     pub(crate) draft: Draft<'s>,
-    /// True when a `return` stands outside of every function.
+    /// True if a `return` is outside all functions.
     pub(crate) returns: bool,
     /// The first thing that can't be erased.
     pub(crate) refused: Option<Refused>,
     functions: usize,
-    /// The end of the type that was taken off an expression last.
+    /// The end of the last type that was removed from the end of an expression.
     tail: Option<u32>,
 }
 
@@ -59,13 +59,13 @@ impl<'s> Eraser<'s> {
         self.draft.drop_whole(span.start, span.end);
     }
 
-    /// Takes a type off the end of an expression.
+    /// Removes a type from the end of an expression.
     fn cut_tail(&mut self, start: u32, end: u32) {
         self.draft.blank(start, end);
         self.tail = Some(end);
     }
 
-    /// Ends a statement whose last word was a type: without it, the next line could become its continuation.
+    /// Ends a statement that ended with a type; otherwise the next line could continue it.
     fn close(&mut self, span: Span) {
         if self.tail == Some(span.end) {
             self.draft.insert(span.end, ";");
@@ -157,7 +157,7 @@ impl<'s> Eraser<'s> {
         }
     }
 
-    /// The arrow must stand on the line of its parameters' end, and the parameters on that of a `return` before them.
+    /// The arrow must be on the line of its parameters' end, and the parameters on that of a preceding `return`.
     fn join_arrow(&mut self, it: &ArrowFunctionExpression<'_>) -> (bool, bool) {
         let params = it.params.span;
         let split_start = it
@@ -205,7 +205,7 @@ impl<'s> Eraser<'s> {
     }
 }
 
-/// True for a declaration that leaves nothing behind.
+/// True for a declaration without run-time effect.
 pub(crate) fn is_type_only(declaration: &Declaration<'_>) -> bool {
     match declaration {
         Declaration::VariableDeclaration(it) => it.declare,

@@ -1,4 +1,4 @@
-//! Owns what a script that did not succeed says: what went wrong, where, and what had been done by then.
+//! Errors of scripts: what went wrong, where, and what had been done by then.
 
 use crate::draft::Place;
 use crate::{CallRecord, ConsoleLine};
@@ -8,11 +8,11 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScriptErrorKind {
-    /// It is not JavaScript or TypeScript, or uses a part that code mode does not run.
+    /// It is not valid JavaScript or TypeScript, or uses unsupported syntax.
     Syntax,
-    /// It imports what there is not.
+    /// It imports something that does not exist.
     Import,
-    /// It threw, and caught nothing.
+    /// It threw an exception that it did not catch.
     Thrown,
     /// It took too long.
     Time,
@@ -20,11 +20,11 @@ pub enum ScriptErrorKind {
     Memory,
     /// It made too many calls.
     Calls,
-    /// It waits for something that can't happen.
+    /// It waits for something that can never happen.
     Stalled,
-    /// Whoever started it gave up.
+    /// The caller cancelled it.
     Cancelled,
-    /// The engine failed; not the script's fault.
+    /// The engine failed, through no fault of the script.
     Engine,
 }
 
@@ -32,9 +32,9 @@ pub enum ScriptErrorKind {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}{}", at(*line, *column, source_line.as_deref()))]
 pub struct ScriptError {
-    /// Why, in a word.
+    /// The kind of error.
     pub kind: ScriptErrorKind,
-    /// Why, and what to do about it.
+    /// The message, with what to do.
     pub message: String,
     /// The line of the script, from one.
     pub line: Option<u32>,
@@ -46,7 +46,7 @@ pub struct ScriptError {
     pub console: Vec<ConsoleLine>,
     /// What it had called.
     pub calls: Vec<CallRecord>,
-    /// True when the console was cut.
+    /// Whether the console was cut.
     pub truncated: bool,
     /// How long it ran.
     pub elapsed: Duration,
@@ -62,7 +62,7 @@ fn at(line: Option<u32>, column: Option<u32>, source_line: Option<&str>) -> Stri
     }
 }
 
-/// The part of an error that the engine's thread knows.
+/// The part of an error that is known on the engine's thread.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: ScriptErrorKind,

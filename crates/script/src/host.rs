@@ -1,4 +1,5 @@
-//! Owns what a script can do to the world: print, ask for calls and timers, and say that it is done. All of it is bounded here.
+//! Everything that a script can do outside its engine: print, request calls and timers, and finish. All limits are
+//! enforced here.
 
 use crate::error::{Failure, ScriptErrorKind};
 use crate::protocol::{self, FromWorker, MAX_ARGUMENT_BYTES, StopReason};
@@ -10,13 +11,13 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Timers that may wait at the same time.
+/// Maximum number of pending timers.
 const MOST_TIMERS: usize = 10_000;
 
-/// What a printed line costs beyond its text, so that empty lines are bounded too.
+/// Bytes that a printed line counts beyond its text, so that empty lines are limited too.
 const LINE_COST: usize = 16;
 
-/// Whether a script has to end, and why.
+/// Whether a script must stop, and why.
 #[derive(Debug, Default)]
 pub(crate) struct StopFlag(AtomicU8);
 
@@ -36,7 +37,7 @@ impl StopFlag {
         self.0.load(Ordering::Relaxed) != 0
     }
 
-    /// The error of a script that has to end. docent says which limit it was.
+    /// Returns the error of a script that must stop. docent adds which limit it was.
     pub(crate) fn failure(&self) -> Option<Failure> {
         match self.0.load(Ordering::Relaxed) {
             TIME => Some(Failure::new(ScriptErrorKind::Time, "the script took too long")),
@@ -46,7 +47,7 @@ impl StopFlag {
     }
 }
 
-/// The way to docent, shared by the scripts of a worker.
+/// Output to docent, shared by the scripts of a worker.
 pub(crate) struct Outbox(Mutex<Box<dyn Write + Send>>);
 
 impl Outbox {
@@ -56,12 +57,12 @@ impl Outbox {
 
     pub(crate) fn send(&self, message: &FromWorker) {
         let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // docent is gone when this fails, and the process ends with its input.
+        // If this fails, docent is gone, and the process ends with its input.
         protocol::write(&mut **output, message).unwrap_or_default();
     }
 }
 
-/// What was printed, as far as it is kept. A worker sends no more than this, and docent keeps no more of what it is sent.
+/// The captured console. A worker sends no more than the limit, and docent keeps no more.
 #[derive(Debug, Default)]
 pub(crate) struct Console {
     pub(crate) lines: Vec<ConsoleLine>,
@@ -70,7 +71,7 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    /// As much of a text as may still be printed. The first that does not fit is the last.
+    /// Returns as much of a text as may still be printed. The first text that does not fit is the last.
     pub(crate) fn admit<'t>(&mut self, text: &'t str, most: usize) -> Option<&'t str> {
         let left = most.saturating_sub(self.bytes);
         if self.cut || left <= LINE_COST {
@@ -91,7 +92,7 @@ impl Console {
     }
 }
 
-/// As much of the start of a text as fits.
+/// Truncates a text.
 pub(crate) fn cut(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
@@ -103,7 +104,7 @@ pub(crate) struct Finished {
     pub(crate) cut: bool,
 }
 
-/// What the script said at its end: a value, or an error and the engine's trace.
+/// How the script ended: with a value, or an error and the engine's stack trace.
 pub(crate) enum End {
     Value(Finished),
     Thrown { kind: ScriptErrorKind, message: String, stack: String },
@@ -172,7 +173,7 @@ impl Host {
         };
         if json.len() > MAX_ARGUMENT_BYTES {
             return Err(unsendable(format!(
-                "they have {} bytes of JSON, and {MAX_ARGUMENT_BYTES} are allowed",
+                "they have {} bytes of JSON; the limit is {MAX_ARGUMENT_BYTES}",
                 json.len()
             )));
         }
@@ -184,12 +185,12 @@ impl Host {
         Ok(())
     }
 
-    /// One call less is without an answer.
+    /// Records that a call was answered.
     pub(crate) fn answered(&mut self) {
         self.open = self.open.saturating_sub(1);
     }
 
-    /// Sets a timer; false when there are too many.
+    /// Sets a timer; false if there are too many.
     pub(crate) fn set_timer(&mut self, id: u32, milliseconds: f64) -> bool {
         let wait = Duration::try_from_secs_f64(milliseconds / 1000.0).unwrap_or_default();
         let Some(at) = Instant::now().checked_add(wait) else { return false };
@@ -210,7 +211,7 @@ impl Host {
         self.timers.first().map(|(at, _)| *at)
     }
 
-    /// A timer whose time has come.
+    /// Takes a timer that is due.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<u32> {
         let (_, id) = self.timers.first().copied().filter(|(at, _)| *at <= now)?;
         self.clear_timer(id);
@@ -224,7 +225,7 @@ impl Host {
         let finished = if json.len() > most {
             Finished { value: as_text(cut(json, most)), lost: bounded(lost, most), cut: true }
         } else {
-            // Made by JSON.stringify; text is the worst that it can be.
+            // From JSON.stringify; at worst it is kept as text.
             let value = RawValue::from_string(json.to_owned()).unwrap_or_else(|_| as_text(json));
             Finished { value, lost: bounded(lost, most), cut: false }
         };
@@ -247,7 +248,7 @@ impl Host {
     }
 }
 
-/// As many lines as fit.
+/// Keeps as many lines as fit.
 pub(crate) fn bounded(mut lines: Vec<String>, bytes: usize) -> Vec<String> {
     let mut used = 0;
     let fit = lines.iter().take_while(|line| {

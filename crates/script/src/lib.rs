@@ -1,16 +1,16 @@
-//! Runs JavaScript and TypeScript that call tools, in an engine without any other way out.
+//! Runs JavaScript and TypeScript that call tools, in an engine without any other access.
 //!
-//! A script runs in a worker process, because parts of the engine can't be interrupted: a worker that does not stop at its
-//! limits is killed. [`serve_worker`] is the worker's side. [`Workers`] is docent's side: it has workers started by a
-//! [`StartWorker`], bounds how many scripts run at once, and makes their calls through a [`Caller`].
+//! A script runs in a worker process, because parts of the engine can't be interrupted: a worker that exceeds its
+//! limits is killed. [`serve_worker`] is the worker's side. [`Workers`] is docent's side: it starts workers through a
+//! [`StartWorker`], limits how many scripts run at once, and makes their calls through a [`Caller`].
 //!
-//! A script is a module (imports, top-level `await`, `export default`) or the body of a function (`return` at the top level).
-//! Its value is what it returns, else what it exports as default, else its last expression; a function is called for its value.
-//! Clients are modules, `mcp-clients/<id>`, and members of the global `mcp`. Code is strict. There is no file, process,
-//! network, `require` or other module.
+//! A script is a module (imports, top-level `await`, `export default`) or the body of a function (`return` at the top
+//! level). Its value is its return value, else its default export, else its last expression; a function is called for
+//! its value. Clients are modules, `mcp-clients/<id>`, and members of the global `mcp`. Code is strict. There are no
+//! files, processes, network, `require` or other modules.
 //!
-//! Calls that nobody awaits are waited for when the script is done; timers are not. A script that fails, or is stopped, drops
-//! its calls at once.
+//! Calls without `await` are waited for when the script is done; timers are not. A script that fails, or is stopped,
+//! drops its calls at once.
 
 mod check;
 mod declare;
@@ -41,9 +41,9 @@ use std::time::Duration;
 /// A server that a script may call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Client {
-    /// What stands after `mcp-clients/` in an import.
+    /// Its id, after `mcp-clients/` in an import.
     pub id: String,
-    /// What it is for.
+    /// Its description.
     pub about: Option<String>,
     /// Its tools.
     pub tools: Vec<ToolDoc>,
@@ -67,7 +67,7 @@ pub trait Caller: Send + Sync {
     /// Calls a tool. Dropping the future cancels the call.
     fn call(&self, call: ScriptCall) -> BoxFuture<'_, CallReply>;
 
-    /// How long the calls have waited for a person's answer. It does not count against the script's time.
+    /// Returns how long the calls have waited for a person's answer, which does not count against the script's time.
     fn waited(&self) -> Duration {
         Duration::ZERO
     }
@@ -76,7 +76,7 @@ pub trait Caller: Send + Sync {
 /// A call that a script makes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptCall {
-    /// Which call of the script it is, from one. A suspended call keeps its number.
+    /// The number of the call, from one. A suspended call keeps its number.
     pub number: usize,
     /// The client's id.
     pub server: String,
@@ -93,7 +93,7 @@ pub enum CallReply {
     Result(Value),
     /// Without a result.
     Failed(CallError),
-    /// Not yet: it is made again in the next step of the run, when its caller knows more.
+    /// Not yet: it is repeated in the next step of the run.
     Suspended,
 }
 
@@ -105,27 +105,27 @@ pub struct CallError {
     pub message: String,
     /// The JSON-RPC code, where there is one.
     pub code: Option<i64>,
-    /// More, as the server gave it.
+    /// Additional data of the server.
     pub data: Option<Value>,
 }
 
 impl CallError {
-    /// An error with a message alone.
+    /// Creates an error with only a message.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), code: None, data: None }
     }
 }
 
-/// How much a script may use.
+/// Limits of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Memory of the engine.
     pub memory_bytes: usize,
-    /// Time from start to end, calls included, but not what a person takes to answer a question.
+    /// Total time, including calls, but not the time that a person takes to answer a question.
     pub time: Duration,
-    /// Calls in all.
+    /// Maximum number of calls.
     pub calls: usize,
-    /// Calls in flight; others wait for their turn.
+    /// Maximum number of concurrent calls; others are queued.
     pub calls_at_once: usize,
     /// Bytes of the value's JSON, and bytes of the console's text. Each is cut there.
     pub output_bytes: usize,
@@ -143,16 +143,16 @@ impl Default for Limits {
     }
 }
 
-/// What came of a script.
+/// The result of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
-    /// Its value. Where that was longer than the limit: the start of its JSON, as text.
+    /// Its value. If that is over the limit: the start of its JSON, as text.
     pub value: Value,
-    /// What of the value JSON can't hold, and what stands for it.
+    /// Parts of the value that JSON can't express, and their replacements.
     pub lost: Vec<String>,
-    /// What it printed.
+    /// Its console output.
     pub console: Vec<ConsoleLine>,
-    /// What it called, in the order of starting.
+    /// Its calls, in the order of starting.
     pub calls: Vec<CallRecord>,
     /// True when the value or the console was cut.
     pub truncated: bool,
@@ -160,7 +160,7 @@ pub struct Ran {
     pub elapsed: Duration,
 }
 
-/// One thing that was printed; it may have several lines.
+/// One printed message, which may have several lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConsoleLine {
     /// The function that printed it.
@@ -177,7 +177,7 @@ pub enum ConsoleLevel {
     Log,
     /// `console.info`
     Info,
-    /// `console.warn`, and what docent has to say.
+    /// `console.warn`, and messages of docent.
     Warn,
     /// `console.error`
     Error,

@@ -1,14 +1,14 @@
-//! Owns names: which words are identifiers, and what a tool is called in a script.
+//! Identifiers, and the function names of tools in a script.
 
 use std::collections::HashSet;
 
 /// The function of every module that calls a tool by its own name.
 pub(crate) const RAW_CALL: &str = "$call";
 
-/// What stands before the id of a client in an import.
+/// The prefix of a client's id in an import.
 pub(crate) const MODULES: &str = "mcp-clients/";
 
-/// Words that can't name a function in strict code.
+/// Words that can't be function names in strict mode.
 const RESERVED: [&str; 50] = [
     "arguments",
     "await",
@@ -62,12 +62,12 @@ const RESERVED: [&str; 50] = [
     "__proto__",
 ];
 
-/// True for a word that can name a function.
+/// Whether a word can be a function name.
 pub(crate) fn is_identifier(word: &str) -> bool {
     has_form(word) && !RESERVED.contains(&word)
 }
 
-/// True for a word that can stand after a point or before a colon as it is.
+/// Whether a word can be a property name without quotes.
 pub(crate) fn has_form(word: &str) -> bool {
     let mut characters = word.chars();
     characters
@@ -76,8 +76,8 @@ pub(crate) fn has_form(word: &str) -> bool {
         && characters.all(|next| next.is_ascii_alphanumeric() || next == '_' || next == '$')
 }
 
-/// The function names of tools, in their order: the tool's own where that is an identifier, others in camel case, and a number
-/// after a name that is already taken.
+/// Returns the function names of tools, in order: the tool's own name if it is an identifier, otherwise in camel case,
+/// with a number if it is taken.
 pub(crate) fn functions<'t>(tools: impl Iterator<Item = &'t str> + Clone) -> Vec<String> {
     let own: HashSet<&str> = tools.clone().filter(|name| is_free(name)).collect();
     let mut taken: HashSet<String> = own.iter().map(|name| (*name).to_owned()).collect();
@@ -97,7 +97,7 @@ fn is_free(name: &str) -> bool {
     is_identifier(name) && name != RAW_CALL && !name.starts_with("__docent")
 }
 
-/// `base`, or `base2`, `base3` …: the first that is not yet in `taken`, where it is put.
+/// `base`, or `base2`, `base3` …: returns the first that is not in `taken`, and adds it.
 pub(crate) fn unused(base: &str, taken: &mut HashSet<String>) -> String {
     let mut name = base.to_owned();
     let mut number = 2_usize;
@@ -108,7 +108,7 @@ pub(crate) fn unused(base: &str, taken: &mut HashSet<String>) -> String {
     name
 }
 
-/// The letters and digits of a name in camel case, the first letter large when `upper`; always an identifier.
+/// Converts a name to camel case, capitalized if `upper`; always an identifier.
 pub(crate) fn camel(name: &str, upper: bool) -> String {
     let mut made = String::with_capacity(name.len());
     for part in name.split(|character: char| !character.is_ascii_alphanumeric()) {

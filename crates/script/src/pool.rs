@@ -1,4 +1,4 @@
-//! Owns the workers: how many scripts run at once, which worker runs the next one, and when one is ended.
+//! The pool of workers: how many scripts run at once, which worker runs the next one, and when workers are ended.
 //!
 //! A worker that ended a script cleanly is kept for the next script of the same owner, because starting a process takes
 //! longer than running most scripts. One that had to be stopped, or that ran out of memory, is killed.
@@ -19,13 +19,13 @@ use tokio_util::sync::CancellationToken;
 /// Scripts that run at the same time. Others wait.
 const MAX_RUNNING: usize = 16;
 
-/// Scripts of one owner that run at the same time, so that no owner can close code mode for the others.
+/// Scripts of one owner that run at the same time, so that no owner can block code mode for the others.
 const MAX_RUNNING_PER_OWNER: usize = 8;
 
-/// Running scripts that are not the first of their owner. The other slots are for owners of whom no script runs.
+/// Running scripts that are not the first of their owner. The other slots are for owners without a running script.
 const MAX_RUNNING_BEYOND_FIRST: usize = 12;
 
-/// When a script that was refused may find a free slot.
+/// When to retry a refused script.
 const RETRY_SECONDS: u64 = 5;
 
 /// Workers that are kept for the next script.
@@ -34,18 +34,19 @@ const MAX_IDLE: usize = 2;
 /// How long a worker is kept for the next script.
 const IDLE_TIME: Duration = Duration::from_mins(5);
 
-/// Scripts that one worker runs, so that what the engine leaks does not add up.
+/// Scripts that one worker runs, so that memory leaks of the engine don't add up.
 const MAX_SCRIPTS: usize = 200;
 
-/// How long to wait for a worker to be gone before its slot is free all the same.
+/// How long to wait for a killed worker before its slot is freed anyway.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long to wait for the news of how a worker ended.
+/// How long to wait for a worker's exit status.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Starts worker processes.
 pub trait StartWorker: fmt::Debug + Send + Sync {
-    /// Starts a process that calls [`serve_worker`](crate::serve_worker) on its pipes. An error says what is wrong and what to do.
+    /// Starts a process that calls [`serve_worker`](crate::serve_worker) on its pipes. An error says what is wrong and what
+    /// to do.
     fn start(&self) -> BoxFuture<'_, Result<StartedWorker, String>>;
 }
 
@@ -63,18 +64,18 @@ pub struct StartedWorker {
 pub trait WorkerProcess: Send + Sync {
     /// Waits until the process has ended.
     fn exit(&self) -> BoxFuture<'_, WorkerExit>;
-    /// Ends the process at once, whatever it does, and waits until it is gone.
+    /// Kills the process and waits until it has ended.
     fn kill(&self) -> BoxFuture<'_, ()>;
 }
 
-/// How a worker ended before its script.
+/// How a worker ended before its script did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerExit {
     /// The kernel ended it at its limit of processor time.
     OutOfTime,
-    /// It could not get more memory.
+    /// It ran out of memory.
     OutOfMemory,
-    /// In another way, in words.
+    /// Another reason, in words.
     Other(String),
 }
 
@@ -98,7 +99,7 @@ struct OwnerSlots {
     further: Arc<Semaphore>,
 }
 
-/// A place among the running scripts, and among those of its owner.
+/// A slot for a running script, among all scripts and among those of its owner.
 struct Slot {
     _owner: Arc<OwnerSlots>,
     _own: OwnedSemaphorePermit,
@@ -126,14 +127,14 @@ struct Worker {
     input: WorkerInput,
     output: FrameReader,
     process: Box<dyn WorkerProcess>,
-    /// Whose scripts it has run.
+    /// The owner of the scripts that it has run.
     owner: Option<String>,
-    /// How many.
+    /// The number of scripts.
     scripts: usize,
 }
 
 impl Workers {
-    /// No worker is started before there is a script to run.
+    /// Creates the pool. No worker is started before there is a script to run.
     pub fn new(starter: Arc<dyn StartWorker>) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
@@ -145,7 +146,7 @@ impl Workers {
         })
     }
 
-    /// Gives a script to a worker, as soon as fewer scripts than may run do. Needs a tokio runtime.
+    /// Starts a script on a worker as soon as a slot is free. Needs a tokio runtime.
     pub async fn start(
         &self,
         script: &Script<'_>,
@@ -212,7 +213,7 @@ impl Workers {
         Ok(Slot { _owner: owner, _own: own, _beyond_first: beyond_first, _running: running })
     }
 
-    /// Why a script did not get a slot, and when to ask again.
+    /// Returns why a script did not get a slot, and when to retry.
     fn busy(&self, owner: &OwnerSlots) -> Failure {
         let has_first = owner.first.available_permits() == 0;
         let running = if has_first && owner.further.available_permits() == 0 {
@@ -242,7 +243,7 @@ impl Workers {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A worker that has run this owner's scripts alone, or none.
+    /// Takes an idle worker that has run only this owner's scripts, or none.
     fn take_idle(&self, owner: &str) -> Option<Worker> {
         let mut idle = self.idle();
         let is_own = |one: &Idle| one.worker.owner.as_deref().is_none_or(|own| own == owner);
@@ -250,7 +251,7 @@ impl Workers {
         Some(idle.remove(at).worker)
     }
 
-    /// Keeps a worker for the next script. The one that waits longest makes room.
+    /// Keeps a worker for the next script. If there are too many, the one that has been idle longest is ended.
     fn keep(&self, worker: Worker) {
         let mut idle = self.idle();
         idle.push(Idle { worker, since: Instant::now() });
@@ -266,7 +267,7 @@ impl Workers {
         });
     }
 
-    /// Starts a worker in the place of one that was killed, so that the next script does not wait for it.
+    /// Starts a worker to replace a killed one, so that the next script does not wait for it.
     fn replace(&self) {
         let this = Weak::clone(&self.this);
         tokio::spawn(async move {
@@ -274,7 +275,7 @@ impl Workers {
             if !workers.idle().is_empty() {
                 return;
             }
-            // The next script starts one itself, and says what is wrong.
+            // The next script starts one itself and reports the error.
             if let Ok(worker) = workers.start_worker().await {
                 workers.keep(worker);
             }
@@ -282,7 +283,7 @@ impl Workers {
     }
 }
 
-/// How long a script waits for its turn: as long as it may run itself, within reason.
+/// How long a script waits for a slot: as long as it may run, within limits.
 fn slot_timeout(limits: &Limits) -> Duration {
     limits.time.clamp(Duration::from_secs(1), Duration::from_mins(1))
 }
@@ -323,13 +324,13 @@ impl Lease {
 
     /// How the worker ended.
     pub(crate) async fn exit(&mut self) -> WorkerExit {
-        let unknown = || WorkerExit::Other("its end is not known".to_owned());
+        let unknown = || WorkerExit::Other("it ended for an unknown reason".to_owned());
         let Some(worker) = &mut self.worker else { return unknown() };
         let exit = tokio::time::timeout(EXIT_TIMEOUT, worker.process.exit()).await;
         exit.unwrap_or_else(|_| unknown())
     }
 
-    /// Takes a fresh worker in the place of one that ended while it was idle. False where this one was not.
+    /// Replaces a worker that ended while it was idle. False if this one was not idle.
     pub(crate) async fn replace_idle(&mut self) -> bool {
         let Some(workers) = self.workers.upgrade().filter(|_| self.was_idle) else { return false };
         self.was_idle = false;
@@ -340,7 +341,7 @@ impl Lease {
         true
     }
 
-    /// Keeps the worker where it ended its script cleanly, and kills it otherwise.
+    /// Keeps the worker if it ended its script cleanly, and kills it otherwise.
     pub(crate) fn give_back(mut self, is_clean: bool) {
         let Some(workers) = self.workers.upgrade().filter(|_| is_clean) else { return };
         let is_fit = |worker: &mut Worker| worker.output.is_empty() && worker.scripts < MAX_SCRIPTS;
@@ -353,12 +354,12 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let (Some(worker), slot) = (self.worker.take(), self.slot.take()) else { return };
-        // Without a runtime docent is ending, and what starts the workers ends them.
+        // Without a runtime docent is shutting down, and the worker starter ends the workers.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let workers = Weak::clone(&self.workers);
         runtime.spawn(async move {
             let Worker { process, .. } = worker;
-            // A process that can't be killed must not close code mode.
+            // A process that can't be killed must not block code mode.
             let _gone = tokio::time::timeout(KILL_TIMEOUT, process.kill()).await;
             drop(slot);
             if let Some(workers) = workers.upgrade() {

@@ -1,6 +1,6 @@
-// What a script finds when it starts. Evaluated once in each engine, before the script; gives the functions that the host calls.
-// `host` has: print(level, text), call(id, server, tool, json) -> "" or "kind\nmessage", timer(id, ms) -> bool, clear(id),
-// done(ok, json, losses), failed(kind, message, stack), isProxy(value).
+// The globals of a script. Evaluated once in each engine before the script; returns the functions that the host calls.
+// `host` has: print(level, text), call(id, server, tool, json) -> "" or "kind\nmessage", timer(id, ms) -> bool,
+// clear(id), done(ok, json, losses), failed(kind, message, stack), isProxy(value).
 (function (host, clients) {
   "use strict";
   const { parse, stringify } = JSON;
@@ -9,14 +9,14 @@
   const global = globalThis;
   const kinds = new WeakMap();
 
-  // Built in, but of no use without threads, or a way to block this one.
+  // Built in, but useless without threads, or able to block this one.
   delete global.SharedArrayBuffer;
   delete global.Atomics;
 
   const hide = (target, name, value) =>
     defineProperty(target, name, { value, writable: true, configurable: true, enumerable: false });
 
-  // ---- the engine's loops that can't be interrupted are kept short ----
+  // ---- limits for the engine's uninterruptible loops ----
   const LONGEST = 2 ** 24;
   const check = (value) => {
     if (value === null || typeof value !== "object") return;
@@ -148,7 +148,7 @@
     const found = modules.get(name) ?? modules.get(name.replace(/\.[jt]s$/, ""));
     if (found !== undefined) return found;
     const known = [...modules.keys()].map((id) => `mcp-clients/${id}`);
-    throw new Error(`there is no module "${specifier}"; ${known.length ? `there are: ${known.join(", ")}` : "no client may be imported"}`);
+    throw new Error(`there is no module "${specifier}"; ${known.length ? `available: ${known.join(", ")}` : "no client may be imported"}`);
   };
 
   // ---- console ----
@@ -325,15 +325,15 @@
     switch (typeof value) {
       case "string": return value.toWellFormed();
       case "boolean": return value;
-      case "number": return Number.isFinite(value) ? value : lose(`${value} is not JSON, null stands for it`, null);
+      case "number": return Number.isFinite(value) ? value : lose(`${value} is not JSON and becomes null`, null);
       case "bigint": return Number.isSafeInteger(Number(value)) ? Number(value) : lose("a BigInt is kept as text", String(value));
       case "undefined": return undefined;
       case "function": return lose("a function is left out", undefined);
       case "symbol": return lose("a symbol is left out", undefined);
     }
     if (value === null) return null;
-    if (above.includes(value)) return lose("a value that holds itself is cut", "[Circular]");
-    if (above.length >= DEEPEST_VALUE) return lose(`what lies more than ${DEEPEST_VALUE} levels deep is cut`, null);
+    if (above.includes(value)) return lose("a circular reference is cut", "[Circular]");
+    if (above.length >= DEEPEST_VALUE) return lose(`everything more than ${DEEPEST_VALUE} levels deep is cut`, null);
     const inner = [...above, value];
     const item = (part, key) => plain(part, `${path}${key}`, inner, lost);
     if (typeof value.toJSON === "function") return item(value.toJSON(), "");
@@ -384,14 +384,14 @@
     host.failed(kind, message.toWellFormed(), stack.toWellFormed());
   };
 
-  // ---- promises that fail and that nobody asks ----
+  // ---- rejected promises without a handler ----
   const unheard = new Map();
   const rejection = (promise, reason, heard) => {
     if (heard) unheard.delete(promise);
     else if (unheard.size < 100) unheard.set(promise, reason);
   };
   const leftovers = () => {
-    for (const reason of unheard.values()) host.print("warn", `a promise that nobody awaited was rejected: ${shown(reason)}`.toWellFormed());
+    for (const reason of unheard.values()) host.print("warn", `a promise without a handler was rejected: ${shown(reason)}`.toWellFormed());
     unheard.clear();
   };
 
@@ -400,7 +400,7 @@
     const whole = async () => {
       let value = await main(docent);
       if (value === undefined) value = await docent.value;
-      // A script that is one function, or exports one, means that function's value.
+      // If the value of a script is a function, the function is called for its value.
       return typeof value === "function" ? value() : value;
     };
     whole().then(succeed).catch(fail);

@@ -1,7 +1,7 @@
-//! Owns the messages between docent and a script worker, and how they are framed on the worker's pipes.
+//! The messages between docent and a script worker, and their framing on the worker's pipes.
 //!
-//! A frame is the length of its JSON in four bytes, little-endian, and the JSON. Neither side reads a frame that is longer
-//! than it accepts. What a worker sends is untrusted: a script may have taken the process over.
+//! A frame is the length of its JSON in four bytes, little-endian, and the JSON. Neither side reads a frame longer than
+//! its limit. A worker's messages are untrusted: a script may have taken over the process.
 
 use crate::check::Module;
 use crate::{ConsoleLevel, Limits, ScriptErrorKind};
@@ -16,26 +16,26 @@ const HEADER_BYTES: usize = 4;
 /// Bytes of JSON that the arguments of one call may have.
 pub(crate) const MAX_ARGUMENT_BYTES: usize = 4 << 20;
 
-/// Bytes that a frame takes beside its texts: names, numbers and punctuation.
+/// Bytes of a frame in addition to its texts: names, numbers and punctuation.
 const FRAME_OVERHEAD_BYTES: usize = 64 << 10;
 
-/// Bytes that are asked for at a time.
+/// Bytes per read.
 const READ_BYTES: usize = 16 << 10;
 
-/// Bytes that one byte of text may take in JSON: `\u0000`.
+/// Maximum bytes of one byte of text in JSON: `\u0000`.
 const MAX_ESCAPED_BYTES: usize = 6;
 
 /// What docent sends to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ToWorker {
-    /// Run this script. The one before has ended.
+    /// Run this script. The previous one has ended.
     Run {
         /// The script.
         code: String,
-        /// What it may import.
+        /// Modules that it may import.
         modules: Vec<Module>,
-        /// What it may use.
+        /// Its limits.
         limits: Limits,
     },
     /// A call has ended.
@@ -51,7 +51,7 @@ pub(crate) enum ToWorker {
     Stop(StopReason),
 }
 
-/// Why a script has to end.
+/// Why a script must stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StopReason {
@@ -109,7 +109,7 @@ pub(crate) fn write(
     output.flush()
 }
 
-/// Reads the next message, or `None` at the end. For the worker, which trusts docent and is bounded by its process.
+/// Reads the next message, or `None` at the end. For the worker, which trusts docent and is limited by its process.
 pub(crate) fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Option<T>> {
     let mut header = [0; HEADER_BYTES];
     match input.read_exact(&mut header) {
@@ -123,7 +123,7 @@ pub(crate) fn read<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<Opt
     Ok(Some(serde_json::from_slice(&body)?))
 }
 
-/// Reads a worker's frames. A read that is given up loses nothing.
+/// Reads a worker's frames. Cancelling a read loses nothing.
 pub(crate) struct FrameReader {
     output: Box<dyn AsyncRead + Send + Unpin>,
     buffer: Vec<u8>,
@@ -134,7 +134,7 @@ impl FrameReader {
         Self { output, buffer: Vec::new() }
     }
 
-    /// Whether the worker has sent nothing beyond the frames that were read.
+    /// Whether all received data was read as frames.
     pub(crate) fn is_empty(&self) -> bool {
         self.buffer.is_empty()
     }
@@ -153,7 +153,7 @@ impl FrameReader {
         }
     }
 
-    /// The first message of the buffer, where all of it is there.
+    /// Takes the first message of the buffer, if it is complete.
     fn take(&mut self, max_bytes: usize) -> io::Result<Option<FromWorker>> {
         let Some(header) = self.buffer.first_chunk() else { return Ok(None) };
         let length = usize::try_from(u32::from_le_bytes(*header)).unwrap_or(usize::MAX);

@@ -1,6 +1,6 @@
-//! Owns docent's side of a run: sends the script to a worker, makes the calls that it asks for, and ends it at its limits.
+//! docent's side of a run: sends the script to a worker, makes its calls, and enforces its limits.
 //!
-//! The worker is not trusted: its messages are bounded, and it can do nothing but what a script may do.
+//! The worker is not trusted: its messages are limited, and it can do only what a script may do.
 
 use crate::check::Module;
 use crate::draft::line_text;
@@ -23,20 +23,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// How long a worker has to end a script by itself. After that it is killed.
+/// How long a worker may take to stop a script before it is killed.
 const STOP_GRACE: Duration = Duration::from_millis(250);
 
-/// Bytes of arguments that may wait for their call before nothing more is read from the worker.
+/// Maximum bytes of queued arguments; above this, nothing more is read from the worker.
 const MAX_WAITING_BYTES: usize = 16 << 20;
 
-/// How long nothing must happen after a call was suspended before the step ends: several calls may be about to ask something,
-/// and are to ask it together.
+/// How long a run must be quiet after a call was suspended before the step ends, so that several calls can ask their
+/// questions together.
 const SETTLE_TIME: Duration = Duration::from_millis(50);
 
-/// How long to wait at least before the time is looked at again.
+/// Minimum wait before the time is checked again.
 const MIN_WAIT: Duration = Duration::from_millis(5);
 
-/// What to run.
+/// A script to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Script<'a> {
     /// The code; see the crate's documentation for what it may be.
@@ -45,16 +45,16 @@ pub struct Script<'a> {
     pub clients: &'a [Client],
     /// What it may use.
     pub limits: &'a Limits,
-    /// Whose script it is. A worker is used for one owner's scripts alone.
+    /// The owner of the script. A worker runs only scripts of one owner.
     pub owner: &'a str,
 }
 
-/// How far a run has come.
+/// The outcome of a step of a run.
 #[derive(Debug)]
 pub enum Step {
     /// The script has ended.
     Ended(Result<Ran, ScriptError>),
-    /// Calls were [suspended](CallReply::Suspended). Others that are under way are waited for in the next step.
+    /// Calls were [suspended](CallReply::Suspended). Other running calls continue in the next step.
     Suspended,
 }
 
@@ -65,27 +65,27 @@ pub struct Run {
     code: String,
     limits: Limits,
     started: Instant,
-    /// Time that counts against the limit, of the steps before this one.
+    /// Time that earlier steps used of the limit.
     spent: Duration,
-    /// The request, until the worker has said that it runs the script.
+    /// The request, until the worker confirms that it runs the script.
     request: Vec<u8>,
-    /// Calls that the script has asked for.
+    /// Number of requested calls.
     asked: usize,
-    /// What the worker has not been sent yet.
+    /// Bytes that are not sent to the worker yet.
     outgoing: VecDeque<u8>,
     waiting: VecDeque<Order>,
-    /// Calls that are under way, also from one step to the next.
+    /// Running calls, which may span steps.
     calls: FuturesUnordered<Call>,
     suspended: Vec<Order>,
     console: Console,
     records: Vec<CallRecord>,
 }
 
-/// A call that the script asked for.
+/// A call that the script requested.
 #[derive(Debug)]
 struct Order {
     id: u32,
-    /// Its place in the list of calls.
+    /// Its index in the list of calls.
     record: Option<usize>,
     server: String,
     tool: String,
@@ -98,7 +98,7 @@ type Call = BoxFuture<'static, (Order, Duration, CallReply)>;
 /// How a script ended.
 type Outcome = Result<(Value, Vec<String>, bool), Failure>;
 
-/// A script that was told to end.
+/// A script that is being stopped.
 struct Stopping {
     reason: StopReason,
     kill_at: Instant,
@@ -119,7 +119,7 @@ impl Run {
             modules: script.clients.iter().map(Module::of).collect(),
             limits: *script.limits,
         };
-        // What is too long to be sent is never answered, and ends with its time.
+        // A request that is too long to send is never answered, and ends with its time limit.
         let request = encode(&request).unwrap_or_default();
         Self {
             lease: Some(lease),
@@ -149,7 +149,7 @@ impl Run {
         }
     }
 
-    /// `None` where calls are suspended.
+    /// Returns `None` if calls are suspended.
     async fn drive(
         &mut self,
         caller: &Arc<dyn Caller>,
@@ -198,7 +198,7 @@ impl Run {
         }
     }
 
-    /// Waits for something to happen.
+    /// Waits for the next event.
     async fn event(
         &mut self,
         cancel: &CancellationToken,
@@ -228,18 +228,18 @@ impl Run {
         }
     }
 
-    /// What is left of the script's time. While the client answers a question, none is used.
+    /// Returns the script's remaining time. Time in which the client answers a question does not count.
     fn left(&self, caller: &dyn Caller, began: Instant) -> Duration {
         let used = self.spent + began.elapsed().saturating_sub(caller.waited());
         self.limits.time.saturating_sub(used)
     }
 
     fn send(&mut self, message: &ToWorker) {
-        // A message can't be too long: what it is made of is bounded.
+        // A message can't be too long, because its parts are limited.
         self.outgoing.extend(encode(message).unwrap_or_default());
     }
 
-    /// Tells the worker to end the script, and drops the calls.
+    /// Asks the worker to stop the script, and drops the calls.
     fn stop(&mut self, reason: StopReason) -> Stopping {
         self.calls.clear();
         self.waiting.clear();
@@ -257,7 +257,7 @@ impl Run {
         }
     }
 
-    /// Takes note of a message. Some: the script has ended.
+    /// Handles a message; returns the outcome if the script has ended.
     fn hear(&mut self, frame: FromWorker, stopping: Option<&Stopping>) -> Option<Outcome> {
         let output_bytes = self.limits.output_bytes;
         match frame {
@@ -338,7 +338,7 @@ impl Run {
         })
     }
 
-    /// A call has ended, or waits.
+    /// Handles the end or the suspension of a call.
     fn reply(&mut self, order: Order, took: Duration, reply: CallReply) {
         let (ok, is_error, json) = match reply {
             CallReply::Suspended => return self.suspended.push(order),
@@ -361,7 +361,7 @@ impl Run {
         self.send(&ToWorker::Reply { id: order.id, ok, json });
     }
 
-    /// Takes another worker where the one that was idle has ended before it ran anything.
+    /// Restarts on another worker if the idle one ended before it ran anything.
     async fn start_again(&mut self) -> bool {
         if self.request.is_empty() {
             return false;
@@ -374,7 +374,7 @@ impl Run {
         true
     }
 
-    /// The worker has ended before the script.
+    /// Returns the error for a worker that ended before the script.
     async fn worker_gone(&mut self, stopping: Option<&Stopping>) -> Failure {
         if let Some(stopping) = stopping {
             return self.stopped(stopping.reason);
@@ -401,7 +401,7 @@ impl Run {
         }
     }
 
-    /// Gives the worker back, and puts together what the run came to.
+    /// Returns the worker to the pool, and assembles the result.
     #[expect(clippy::result_large_err, reason = "made once for a script")]
     fn end(&mut self, outcome: Outcome) -> Result<Ran, ScriptError> {
         let is_clean = match &outcome {
@@ -450,7 +450,7 @@ pub(crate) fn out_of_time(limit: Duration) -> Failure {
     Failure::new(ScriptErrorKind::Time, message)
 }
 
-/// A worker that says what it must not. It is killed.
+/// The error for a worker that violates the protocol. It is killed.
 fn broken(problem: &str) -> Failure {
     let message = format!("the process that ran the script sent {problem}, and was ended");
     Failure::new(ScriptErrorKind::Engine, message)

@@ -1,36 +1,37 @@
-//! Owns the way from JSON Schema to TypeScript types. What has no good type becomes `unknown`; what comes out is always valid.
+//! Converts JSON Schema to TypeScript types. Schemas without a suitable type become `unknown`; the output is always
+//! valid.
 
 use crate::names;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write as _;
 
-/// Levels of nesting that are written out.
+/// Maximum nesting that is written out.
 const DEEPEST: usize = 16;
 
-/// Alternatives that are written out.
+/// Maximum number of alternatives that are written out.
 const WIDEST: usize = 100;
 
-/// Characters of a description that are kept.
+/// Maximum characters of a description.
 const LONGEST: usize = 1000;
 
-/// Types that the text relies on, and that no schema may take the name of.
+/// Type names that the output uses, so schemas can't.
 const TAKEN: [&str; 5] = ["Array", "CallToolResult", "Promise", "Record", "Object"];
 
-/// Types that are declared at most.
+/// Maximum number of declared types.
 const MOST_DECLARED: usize = 300;
 
 /// Types of one module.
 pub(crate) struct Types {
-    /// The types that are referred to, in the order of their first use.
+    /// The referenced types, in the order of their first use.
     declared: Vec<Declared>,
-    /// Their places, by the document and the pointer.
+    /// Their indexes, by document and pointer.
     places: HashMap<(usize, String), usize>,
-    /// The documents, by the text of their definitions: tools that share those share the types.
+    /// The documents, by the text of their definitions: tools with the same definitions share the types.
     documents: HashMap<String, usize>,
     taken: HashSet<String>,
     calls: usize,
-    /// Pointers of the current document whose types are not made yet.
+    /// Pointers of the current document whose types are not written yet.
     pending: VecDeque<(usize, String)>,
 }
 
@@ -38,7 +39,7 @@ struct Declared {
     name: String,
     about: String,
     kind: String,
-    /// Types that it is, or is made of, without an object or an array between.
+    /// Types that it consists of directly, without an object or an array in between.
     bare: Vec<usize>,
 }
 
@@ -52,9 +53,9 @@ struct Spot<'s> {
     call: usize,
     depth: usize,
     indent: usize,
-    /// The declared type that this spot is a bare part of.
+    /// The declared type that this is a direct part of.
     owner: Option<usize>,
-    /// True in the rest of a tuple, into which the compiler looks at once, however deep.
+    /// True in the rest of a tuple, which the compiler expands at once, however deep.
     in_rest: bool,
 }
 
@@ -83,13 +84,13 @@ impl Types {
         }
     }
 
-    /// The declarations that the types made so far need.
+    /// Returns the declarations for the types written so far.
     pub(crate) fn into_declared(self) -> Vec<String> {
         let loops: Vec<bool> = (0..self.declared.len()).map(|place| self.is_loop(place)).collect();
         let declared = self.declared.into_iter().zip(loops);
         declared
             .map(|(declared, is_loop)| {
-                // A type that is nothing but itself is none.
+                // A type that is defined only by itself is invalid.
                 let kind = if is_loop { "unknown" } else { declared.kind.as_str() };
                 let about = comment(&declared.about, 1);
                 let gap = if about.is_empty() { "" } else { "\n  " };
@@ -114,7 +115,7 @@ impl Types {
         false
     }
 
-    /// The type of a whole schema, for a place that is indented so far.
+    /// Returns the type of a whole schema, at an indentation.
     pub(crate) fn of(&mut self, schema: &Value, indent: usize) -> String {
         let shared: String = ["$defs", "definitions"]
             .iter()
@@ -138,7 +139,7 @@ impl Types {
             in_rest: false,
         };
         let made = self.type_of(whole);
-        // One after another, not one within another: a chain of references may be long.
+        // Iterative, not recursive: a chain of references may be long.
         while let Some((place, path)) = self.pending.pop_front() {
             let Some(target) = schema.pointer(&path) else { continue };
             let kind =
@@ -186,7 +187,7 @@ impl Types {
         }
     }
 
-    /// The type by the words that stand in the schema itself.
+    /// Returns the type by the keywords of the schema itself.
     fn base(&mut self, schema: &Map<String, Value>, spot: Spot<'_>) -> Option<String> {
         if let Some(value) = schema.get("const") {
             return Some(literal(value));
@@ -317,12 +318,12 @@ impl Types {
         format!("[{}]", parts.join(", "))
     }
 
-    /// The name of the type that a reference within the document points to.
+    /// Returns the name of the type that a reference within the document points to.
     fn referred(&mut self, pointer: &str, spot: Spot<'_>) -> String {
         let path = pointer.strip_prefix('#').filter(|path| spot.root.pointer(path).is_some());
         let Some(path) = path else { return "unknown".into() };
         let shared = path.starts_with("/$defs/") || path.starts_with("/definitions/");
-        // Only definitions are the same in every document that shares them.
+        // Only definitions are equal in documents that share them.
         let document = if shared { spot.document } else { usize::MAX - spot.call };
         let key = (document, path.to_owned());
         let place = match self.places.get(&key) {
@@ -355,7 +356,7 @@ fn is_short(values: &Value) -> bool {
     values.as_array().is_some_and(|values| !values.is_empty() && values.len() <= WIDEST)
 }
 
-/// A property's name as it is written.
+/// Writes a property name, quoted if necessary.
 fn key(name: &str) -> String {
     if names::has_form(name) { name.to_owned() } else { Value::from(name).to_string() }
 }
@@ -375,7 +376,7 @@ fn listed(item: &str) -> String {
     }
 }
 
-/// True for a type that one pair of braces holds.
+/// Whether a type is enclosed in one pair of brackets.
 fn is_closed(item: &str) -> bool {
     let mut depth = 0_usize;
     let mut quoted = false;
@@ -399,7 +400,7 @@ fn is_closed(item: &str) -> bool {
     false
 }
 
-/// Several types as one: `unknown` when there is none. Duplicates are left out.
+/// Joins types without duplicates; `unknown` if there are none.
 fn joined(parts: Vec<String>, sign: &str) -> String {
     let mut seen = HashSet::new();
     let parts: Vec<String> = parts.into_iter().filter(|part| seen.insert(part.clone())).collect();
@@ -424,7 +425,7 @@ fn joined(parts: Vec<String>, sign: &str) -> String {
     parts.join(sign)
 }
 
-/// A text as a comment; empty for an empty text. The first line has no indent.
+/// Formats a text as a comment; empty for an empty text. The first line has no indentation.
 pub(crate) fn comment(text: &str, indent: usize) -> String {
     let mut shown: String =
         text.chars().filter(|character| !is_hidden(*character)).take(LONGEST).collect();
@@ -467,7 +468,7 @@ impl TrimAround for [&str] {
     }
 }
 
-/// Characters that are not seen, or that change how others are.
+/// Invisible characters, and those that change how others are displayed.
 fn is_hidden(character: char) -> bool {
     (character.is_control() && character != '\n')
         || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')

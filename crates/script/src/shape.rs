@@ -1,4 +1,4 @@
-//! Owns the form that a script may have, a module or the body of a function, and makes one async function of either.
+//! Parses a script, which is a module or a function body, and turns it into one async function.
 
 use crate::draft::{Draft, Place, Written, place_of};
 use crate::erase::{Eraser, is_type_only};
@@ -13,7 +13,7 @@ use oxc_parser::{ParseOptions, Parser};
 use oxc_span::{GetSpan, SourceType};
 use std::fmt::Write as _;
 
-/// What a script wants of one module.
+/// An import of one module.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Import {
     /// As written.
@@ -22,14 +22,14 @@ pub(crate) struct Import {
     pub(crate) at: u32,
     /// Names for the whole module.
     pub(crate) whole: Vec<String>,
-    /// Names in the module, their names here, and where they stand.
+    /// Names in the module, local names, and their offsets.
     pub(crate) named: Vec<(String, String, u32)>,
 }
 
-/// A script that can't be run as it is written.
+/// A script that can't be run as written.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
-    /// What is wrong, and what to do where that is known.
+    /// What is wrong, and what to do, if known.
     pub(crate) message: String,
     /// Where.
     pub(crate) place: Option<Place>,
@@ -67,7 +67,7 @@ pub(crate) fn shape(source: &str) -> Result<Shaped<'_>, Malformed> {
     }
 }
 
-/// No script has more tokens than this: each starts a word or is a sign.
+/// Upper bound for the number of tokens: each starts a word or is a sign.
 pub(crate) fn tokens_at_most(source: &str) -> usize {
     let mut in_word = false;
     let mut count = 0;
@@ -81,7 +81,7 @@ pub(crate) fn tokens_at_most(source: &str) -> usize {
 }
 
 impl Shaped<'_> {
-    /// The text of an async function of one parameter, `__docent`, which has the modules in the order of the imports.
+    /// Writes an async function with one parameter, `__docent`, which has the modules in the order of the imports.
     pub(crate) fn write(self) -> Written {
         let mut first_line = String::from("(async (__docent) => {");
         for (index, import) in self.imports.iter().enumerate() {
@@ -116,7 +116,7 @@ impl Walk<'_> {
             !matches!(statement, Statement::EmptyStatement(_))
                 && !statement.as_declaration().is_some_and(is_type_only)
         });
-        // What a script ends with is its value, as at a prompt, unless it says otherwise.
+        // The last expression is the value, as in a REPL, unless the script returns or exports one.
         if let (false, false, Some(Statement::ExpressionStatement(last))) =
             (self.exports, self.eraser.returns, last)
         {
@@ -179,7 +179,7 @@ impl Walk<'_> {
         };
         self.exports = true;
         if let Some(name) = name {
-            // A declaration with a name stays one: the rest of the script may call it.
+            // A named declaration is kept, because the rest of the script may call it.
             self.eraser.draft.blank(it.span.start, inner.start);
             self.eraser.visit_export_default_declaration_kind(&it.declaration);
             self.eraser.draft.insert(inner.end, &format!(";__docent.value = {};", name.name));
@@ -221,7 +221,7 @@ fn import(it: &ImportDeclaration<'_>) -> Import {
     import
 }
 
-/// The id of the client that a module's name stands for. Relative and with an ending, as for a file, means the same.
+/// Returns the client id of a module name. A relative path and a file extension are accepted.
 pub(crate) fn client_of<'i>(
     module: &str,
     mut ids: impl Iterator<Item = &'i str> + Clone,

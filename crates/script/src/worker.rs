@@ -1,8 +1,8 @@
-//! Owns the worker's side: a process that runs one script after another, each in an engine of its own, for docent at the
-//! other end of its pipes.
+//! The worker's side: a process that runs scripts one after another, each in its own engine, for docent at the other
+//! end of its pipes.
 //!
-//! The calling thread reads from docent for as long as the process lives, so that a script can be stopped while it runs.
-//! What does not stop is ended from outside, with the process.
+//! The calling thread reads from docent as long as the process lives, so that a running script can be stopped. If it
+//! does not stop, docent kills the process.
 
 use crate::Limits;
 use crate::engine::{ENGINE_STACK, Incoming, Job, work};
@@ -15,12 +15,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
-/// Tokens that a script may have. The parser recurses, at worst once for each, and may read each once more for every bracket
+/// Maximum tokens of a script. The parser recurses at worst once per token, and may read each again for every bracket
 /// around it.
 const MAX_TOKENS: usize = 16_384;
 
-/// Twice the stack that the parser takes for a token at worst in a build without optimizations. Only a script that is nested
-/// so deep touches it.
+/// Twice the worst-case stack of the parser per token in an unoptimized build. Only deeply nested scripts use it.
 const STACK_PER_TOKEN: usize = 8 << 10;
 
 /// Stack for everything but the parser and the engine.
@@ -30,7 +29,7 @@ const BASE_STACK: usize = 1 << 20;
 pub const MAX_WORKER_STACK_BYTES: usize =
     BASE_STACK + 2 * ENGINE_STACK + MAX_TOKENS * STACK_PER_TOKEN;
 
-/// A script that runs on a thread of its own.
+/// A script that runs on its own thread.
 struct Script {
     incoming: mpsc::Sender<Incoming>,
     stop: Arc<StopFlag>,
@@ -39,7 +38,7 @@ struct Script {
 
 /// Runs scripts until `input` ends. `begin` is called before each with its limits, to bound the process.
 ///
-/// A script may still be running when this returns: the caller is to end the process then.
+/// A script may still be running when this returns, so the caller should end the process.
 pub fn serve_worker(
     mut input: impl Read,
     output: impl Write + Send + 'static,
@@ -51,7 +50,7 @@ pub fn serve_worker(
         match message {
             ToWorker::Run { code, modules, limits } => {
                 if let Some(before) = script.take() {
-                    // It has said how it ended, so that its thread ends as well.
+                    // It has reported its outcome, so its thread is ending.
                     before.thread.join().unwrap_or_default();
                 }
                 begin(&limits);
@@ -64,7 +63,7 @@ pub fn serve_worker(
             }
             ToWorker::Reply { id, ok, json } => {
                 if let Some(script) = &script {
-                    // A script that has ended no longer wants it.
+                    // A script that has ended does not need it.
                     let _sent = script.incoming.send(Incoming::Reply { id, ok, json });
                 }
             }
@@ -86,7 +85,7 @@ fn start(job: Job) -> io::Result<JoinHandle<()>> {
         let outcome = if tokens > MAX_TOKENS {
             Err(too_long(tokens))
         } else {
-            // The message of a panic is on standard error.
+            // The panic message is on standard error.
             catch_unwind(AssertUnwindSafe(|| work(&job))).unwrap_or_else(|_| Err(panicked()))
         };
         job.outbox.send(&told(outcome, &job.limits));
@@ -95,7 +94,7 @@ fn start(job: Job) -> io::Result<JoinHandle<()>> {
 
 fn too_long(tokens: usize) -> Failure {
     let message = format!(
-        "the code has {tokens} words and signs; {MAX_TOKENS} are allowed, so do it in several scripts"
+        "the code has {tokens} words and signs; the limit is {MAX_TOKENS}, so split it into several scripts"
     );
     Failure::new(ScriptErrorKind::Syntax, message)
 }
@@ -107,7 +106,7 @@ fn panicked() -> Failure {
     )
 }
 
-/// How a script ended, as docent hears it.
+/// Converts a script's outcome to a message for docent.
 fn told(outcome: Result<Finished, Failure>, limits: &Limits) -> FromWorker {
     match outcome {
         Ok(Finished { value, lost, cut }) => FromWorker::Done { value, lost, cut },
@@ -120,5 +119,5 @@ fn told(outcome: Result<Finished, Failure>, limits: &Limits) -> FromWorker {
     }
 }
 
-/// Bytes of an error's message that are kept whatever the limit of output is.
+/// Bytes of an error message that are always kept, whatever the output limit is.
 const MIN_MESSAGE_BYTES: usize = 4 << 10;

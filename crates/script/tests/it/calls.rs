@@ -1,4 +1,4 @@
-//! Calls: what they take, what they give, how they fail, and when they run.
+//! Calls: arguments, results, errors, and concurrency.
 
 use crate::stage::{Desk, check_all, run, run_plain, run_with};
 use docent_script::{CallRecord, ConsoleLevel, Limits, ScriptErrorKind};
@@ -131,7 +131,7 @@ async fn a_call_over_the_limit_is_rejected() {
 }
 
 #[tokio::test]
-async fn calls_that_nobody_awaits_are_waited_for() {
+async fn calls_without_await_are_waited_for() {
     let desk = Arc::new(Desk::default());
     let code = "mcp.calc.add({ a: 1 }).then((r) => console.log(r.sum)); mcp.calc.wrong(); setTimeout(() => console.log('late'), 1e6); return 1";
     let ran = run_with(code, desk, &Limits::default()).await.unwrap();
@@ -141,7 +141,7 @@ async fn calls_that_nobody_awaits_are_waited_for() {
     let calls: Vec<_> = ran.calls.into_iter().map(|call| CallRecord { ms: 0, ..call }).collect();
     assert_eq!(calls, [record("add", true), record("wrong", false)]);
     let printed: Vec<_> = ran.console.iter().map(|line| (line.level, line.text.as_str())).collect();
-    let unheard = "a promise that nobody awaited was rejected: Error: no such city {\n  server: 'calc',\n  tool: 'wrong',\n  result: { isError: true, content: [ { type: 'text', text: 'no such city' } ] }\n}";
+    let unheard = "a promise without a handler was rejected: Error: no such city {\n  server: 'calc',\n  tool: 'wrong',\n  result: { isError: true, content: [ { type: 'text', text: 'no such city' } ] }\n}";
     assert_eq!(printed, [(ConsoleLevel::Log, "1"), (ConsoleLevel::Warn, unheard)]);
 }
 

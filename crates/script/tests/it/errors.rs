@@ -1,4 +1,4 @@
-//! Errors: their kind, and the line of the author's text.
+//! Errors: their kind, and their position in the source.
 
 use crate::stage::{check_all, run_plain};
 use docent_script::ScriptErrorKind;
@@ -43,7 +43,7 @@ fn errors_carry_their_place() {
         (
             "await new Promise(() => {})",
             json!(
-                "Stalled 0:0 the script waits for a promise that nothing can settle: no call and no timer is under way"
+                "Stalled 0:0 the script waits for a promise that can never settle: no call or timer is pending"
             ),
         ),
         (
@@ -71,6 +71,6 @@ async fn errors_outside_of_the_main_line_are_printed() {
     let printed: Vec<_> = ran.console.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(
         printed,
-        ["Uncaught Error: t", "a promise that nobody awaited was rejected: Error: p"]
+        ["Uncaught Error: t", "a promise without a handler was rejected: Error: p"]
     );
 }

@@ -1,4 +1,4 @@
-//! Scripts that nobody would write: nested without end, and soups of tokens. The process must live; the answer does not matter.
+//! Hostile scripts: endless nesting, and random tokens. The process must survive; the result does not matter.
 
 use crate::stage::{Desk, run_with};
 use docent_script::{Limits, ScriptErrorKind};

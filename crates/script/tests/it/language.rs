@@ -1,4 +1,4 @@
-//! What may be written: modules and function bodies, JavaScript and TypeScript.
+//! Supported syntax: modules and function bodies, JavaScript and TypeScript.
 
 use crate::stage::check_all;
 use serde_json::json;
@@ -72,7 +72,7 @@ fn imports() {
         (
             "\nimport fs from 'fs'",
             json!(
-                "Import 2:16 there is no module \"fs\"; there are: mcp-clients/calc, mcp-clients/my-fs.v2"
+                "Import 2:16 there is no module \"fs\"; available: mcp-clients/calc, mcp-clients/my-fs.v2"
             ),
         ),
         (
@@ -84,13 +84,13 @@ fn imports() {
         (
             "export * from 'x'",
             json!(
-                "Import 1:15 there is no module \"x\"; there are: mcp-clients/calc, mcp-clients/my-fs.v2"
+                "Import 1:15 there is no module \"x\"; available: mcp-clients/calc, mcp-clients/my-fs.v2"
             ),
         ),
         (
             "await import('fs')",
             json!(
-                "Thrown 1:13 Error: there is no module \"fs\"; there are: mcp-clients/calc, mcp-clients/my-fs.v2"
+                "Thrown 1:13 Error: there is no module \"fs\"; available: mcp-clients/calc, mcp-clients/my-fs.v2"
             ),
         ),
     ]);

@@ -1,4 +1,4 @@
-//! Limits that hold: time, memory, stack, and the loops inside of the engine.
+//! Limits of time, memory and stack, and the loops inside the engine.
 
 use crate::stage::{Desk, run_with};
 use docent_script::{Limits, ScriptErrorKind};
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Runs under a limit of time, and wants the kind of the end. None: a value.
+/// Runs scripts under a time limit, and checks how they end: a value, or an error kind.
 #[track_caller]
 fn check(time: Duration, table: &[(&str, Option<ScriptErrorKind>)]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -54,7 +54,7 @@ fn endless_work_is_stopped() {
     );
 }
 
-/// What keeps more and more: memory may end before the time does.
+/// Scripts that allocate forever: memory may run out before time.
 #[test]
 fn endless_work_that_keeps_is_stopped() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -71,7 +71,7 @@ fn endless_work_that_keeps_is_stopped() {
 }
 
 #[test]
-fn a_value_outlives_calls_that_nobody_awaits() {
+fn a_value_outlives_calls_without_await() {
     check(Duration::from_secs(3), &[("mcp.calc.never(); return 1", None)]);
 }
 

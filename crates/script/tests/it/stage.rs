@@ -19,7 +19,7 @@ pub(crate) struct Desk {
     pub(crate) running: Arc<AtomicUsize>,
     pub(crate) most: AtomicUsize,
     pub(crate) asked: AtomicUsize,
-    /// Told when a call to `never` starts.
+    /// Notified when a call to `never` starts.
     pub(crate) hangs: Notify,
 }
 
@@ -54,7 +54,7 @@ impl Desk {
         let now = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         let _running = Running(self.running.clone());
         self.most.fetch_max(now, Ordering::SeqCst);
-        // Others get their turn: calls that may run together do.
+        // Yields, so that concurrent calls can run.
         tokio::task::yield_now().await;
         let number = |name: &str| arguments.get(name).and_then(Value::as_f64).unwrap_or_default();
         match tool.as_str() {
@@ -76,7 +76,7 @@ impl Desk {
                 data: Some(json!({ "retry": true })),
             }),
             "meet" => {
-                // Nobody leaves before three are there.
+                // Waits until three calls are running.
                 while self.most.load(Ordering::SeqCst) < 3 {
                     tokio::task::yield_now().await;
                 }

@@ -1,4 +1,4 @@
-//! What comes out: values as JSON, and the console.
+//! Output: values as JSON, and the console.
 
 use crate::stage::{check_all, run_plain, run_with};
 use docent_script::{ConsoleLevel, Limits};
@@ -47,7 +47,7 @@ fn values_become_json() {
 }
 
 #[tokio::test]
-async fn what_json_can_not_hold_is_told() {
+async fn what_json_can_not_express_is_reported() {
     let code = "const o = { f() {}, n: NaN, b: 2n ** 80n, s: Symbol('x'), p: Promise.resolve(1), list: [() => 1] }; o.me = o; return o";
     let ran = run_plain(code).await.unwrap();
     assert_eq!(
@@ -58,19 +58,19 @@ async fn what_json_can_not_hold_is_told() {
         ran.lost,
         [
             "value.f: a function is left out",
-            "value.n: NaN is not JSON, null stands for it",
+            "value.n: NaN is not JSON and becomes null",
             "value.b: a BigInt is kept as text",
             "value.s: a symbol is left out",
             "value.p: a promise that is not awaited is left out",
             "value.list[0]: a function is left out",
-            "value.me: a value that holds itself is cut",
+            "value.me: a circular reference is cut",
         ]
     );
     let deep =
         run_plain("let a = 1; for (let i = 0; i < 1e5; i++) a = [a]; return a").await.unwrap();
     assert_eq!(deep.lost.len(), 1);
     assert!(
-        deep.lost[0].ends_with("what lies more than 100 levels deep is cut"),
+        deep.lost[0].ends_with("everything more than 100 levels deep is cut"),
         "{:?}",
         deep.lost
     );

@@ -1,4 +1,4 @@
-//! Workers: which one runs a script, what becomes of one that ends or lies, and calls that wait for an answer.
+//! Workers: which one runs a script, workers that end or misbehave, and calls that wait for an answer.
 
 use crate::stage::{Desk, clients};
 use crate::threads::Threads;
@@ -198,7 +198,7 @@ async fn a_script_waits_for_its_turn_and_takes_the_place_of_one_that_was_given_u
     assert_eq!(ended.unwrap().value, 1);
 }
 
-/// A worker that says these bytes, whatever it is sent, and ends.
+/// A worker that writes these bytes, whatever it receives, and ends.
 #[derive(Debug)]
 struct Lying(Vec<u8>, AtomicUsize);
 
