@@ -124,7 +124,7 @@ fn is_offered(path: &str, language: Language) -> bool {
     !is_test(path) && !parts.any(|part| NOT_OFFERED.contains(&part) || private(part))
 }
 
-/// Methods that the language itself calls need no docs.
+/// Whether a symbol needs docs: methods that the language itself calls do not.
 fn wants_documentation(symbol: &Symbol, language: Language) -> bool {
     let name = symbol.name.rsplit(['.', ':']).next().unwrap_or(&symbol.name);
     match language {

@@ -91,7 +91,7 @@ impl Slugs {
         self.give(vec![format!("_{}", joined('_')), joined('_'), joined('-')], anchors);
     }
 
-    /// Counts how often each slug was used: the second `a` is `a-1`, or `a_1`, or `a_2`.
+    /// Adds a slug, numbered by how often it was used: the second `a` is `a-1`, or `a_1`, or `a_2`.
     fn give(&mut self, mut names: Vec<String>, anchors: &mut Vec<u64>) {
         names.sort_unstable();
         names.dedup();
@@ -136,7 +136,7 @@ fn github(lower: &str) -> String {
         .collect()
 }
 
-/// Combining marks; the standard library classifies only some of them as letters.
+/// Whether a character is a combining mark; the standard library classifies only some of them as letters.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{94d}' | '\u{9cd}' | '\u{e31}' | '\u{e34}'..='\u{e3a}'
         | '\u{e47}'..='\u{e4e}' | '\u{3099}' | '\u{309a}' | '\u{fe0f}')

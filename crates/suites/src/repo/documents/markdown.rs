@@ -323,7 +323,7 @@ fn component(tag: &str) -> Option<&str> {
     is_name.then_some(name)
 }
 
-/// `::: tip` opens a box, `::: package.module` the documentation of a module.
+/// Whether a directive is a module's documentation: `::: tip` opens a box, `::: package.module` is a module.
 fn is_module(rest: &str) -> bool {
     rest.trim().contains('.') && !rest.trim().contains(char::is_whitespace)
 }

@@ -273,7 +273,7 @@ fn language_ending(stem: &str) -> Option<&str> {
     stem.get(..start)
 }
 
-/// `de`, `pt-BR`, `zh_Hans`.
+/// Whether a name is a language: `de`, `pt-BR`, `zh_Hans`.
 fn is_language(word: &str) -> bool {
     let mut parts = word.split(['-', '_']);
     let language = parts.next().unwrap_or_default();
@@ -286,7 +286,7 @@ fn is_language(word: &str) -> bool {
     has(&LANGUAGES, language) && parts.next().is_none_or(is_region) && parts.next().is_none()
 }
 
-/// `1.0`, `v2`, `version-1.x`, `2024-01-31-name`, `latest`.
+/// Whether a name is a version: `1.0`, `v2`, `version-1.x`, `2024-01-31-name`, `latest`.
 fn is_version(word: &str) -> bool {
     let number = word.strip_prefix("version-").unwrap_or(word);
     let number = number.strip_prefix(['v', 'V']).unwrap_or(number);

@@ -152,7 +152,7 @@ impl<'a> Reader<'_, 'a> {
         self.lines.get(at).copied().unwrap_or_default()
     }
 
-    /// Parses a title if one starts here.
+    /// Parses a title if one starts here; returns whether it did.
     fn title(&mut self) -> bool {
         let (first, second, third) =
             (self.line(self.at), self.line(self.at + 1), self.line(self.at + 2));

@@ -217,7 +217,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Options that take a value.
+/// Whether an option takes a value.
 fn takes_value(program: &str, option: &str) -> bool {
     match program {
         "make" | "gmake" => matches!(option, "-f" | "-I" | "-o" | "-W" | "-j" | "-l"),

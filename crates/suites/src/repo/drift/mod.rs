@@ -174,7 +174,7 @@ fn key(stale: &Stale) -> (Severity, u8, &str, u64, &str) {
     (stale.severity, kind, &stale.path, stale.line, &stale.mention)
 }
 
-/// Drops mentions explained by their context, and duplicates.
+/// Returns the mentions not explained by their context, without duplicates.
 fn confirm(known: &Known<'_>, document: &DocumentFacts, mut doubts: Vec<Doubt>) -> Vec<Doubt> {
     if doubts.is_empty() {
         return doubts;

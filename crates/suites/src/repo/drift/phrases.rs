@@ -282,7 +282,7 @@ pub(super) const FOREIGN: [&str; 15] = [
     "your own",
 ];
 
-/// Phrases about removed things that also apply to the paragraph before them.
+/// Phrases about removed things that also apply to mentions in the paragraph before them.
 pub(super) const STRONG: [&str; 8] = [
     "been removed",
     "deprecated",

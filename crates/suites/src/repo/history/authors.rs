@@ -141,7 +141,7 @@ fn readable(name: &BStr) -> String {
     shown.chars().take(NAME_CHARACTERS).collect()
 }
 
-/// Control characters and invisible direction marks are not shown.
+/// Whether a character may be shown: not control characters and invisible direction marks.
 fn is_shown(char: char) -> bool {
     !char.is_control()
         && !matches!(char, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')

@@ -344,7 +344,7 @@ impl Walk<'_> {
         gix::diff::tree(before, after, &mut self.state, objects, &mut self.changes)
     }
 
-    /// Applies the recorded changes of a commit; false if there were none.
+    /// Applies the recorded changes of a commit; returns `false` if there were none.
     fn note(&mut self, order: Order) -> bool {
         let records = std::mem::take(&mut self.changes.recorder.records);
         let (mut removed, mut added) = (Vec::new(), Vec::new());

@@ -83,7 +83,7 @@ struct Broken<'a> {
 }
 
 impl<'a> Broken<'a> {
-    /// Returns the missing anchor of the document itself.
+    /// Returns the anchor if the link points into the document itself.
     fn own_fragment(&self) -> Option<&'a str> {
         self.link.target.strip_prefix('#')
     }

@@ -421,7 +421,7 @@ fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// `../tree/HEAD/x`: a repository host page, wherever the text is.
+/// Whether a path is a repository host page, wherever the text is: `../tree/HEAD/x`.
 fn is_host_page(path: &str) -> bool {
     let mut parts = path.split('/');
     parts.any(|part| matches!(part, "tree" | "blob" | "raw" | "edit"))

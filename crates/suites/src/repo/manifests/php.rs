@@ -38,7 +38,8 @@ fn fill(value: &Value, draft: &mut Draft) {
     }
 }
 
-/// Every package has a vendor; `php`, `ext-json` and similar names are parts of the platform.
+/// Whether a name is a package: every package has a vendor; `php`, `ext-json` and similar names are parts of the
+/// platform.
 fn is_package(name: &str) -> bool {
     name.contains('/')
 }

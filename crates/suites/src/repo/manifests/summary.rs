@@ -96,7 +96,7 @@ impl Tally {
         self.lock_files.push(LockFile { path, ecosystem, packages: fixed.count() });
     }
 
-    /// Adds the dependencies of the manifests.
+    /// Summarizes the lock files and the dependencies of the manifests.
     pub(super) fn sum_up(self, drafts: &[Draft]) -> DependencySummary {
         let names = Names::of(drafts);
         let mut edges = BTreeSet::new();

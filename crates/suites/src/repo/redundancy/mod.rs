@@ -78,7 +78,7 @@ fn shows_its_text(document: &DocumentFacts, sites: &Sites) -> bool {
         && site.is_some_and(|site| site.generator != Generator::Automatic)
 }
 
-/// Folders of fragments combined elsewhere: glossary entries, notes for the next release.
+/// Whether a folder contains fragments combined elsewhere: glossary entries, notes for the next release.
 fn is_fragment_folder(folder: &str) -> bool {
     matches!(
         folder,

@@ -122,8 +122,8 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Whether readers find documents without links: if most are unlinked, they browse the folder, and if some are
-    /// pages of a site built elsewhere, it has its own list.
+    /// Whether readers find documents by links: if most are unlinked, they browse the folder, and if some are pages of
+    /// a site built elsewhere, it has its own list.
     fn has_an_index(&self) -> bool {
         self.alive >= 2 * self.dead.len() && self.pages * 10 <= self.alive + self.dead.len()
     }

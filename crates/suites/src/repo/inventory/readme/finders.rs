@@ -301,7 +301,7 @@ pub(super) fn licence(reading: &Reading<'_>) -> Option<Evidence> {
         .or_else(|| bare_licence(reading))
 }
 
-/// Whether a paragraph is only a license: `MIT OR Apache-2.0.`
+/// Finds a paragraph that is only a license: `MIT OR Apache-2.0.`
 fn bare_licence(reading: &Reading<'_>) -> Option<Evidence> {
     reading.prose().find_map(|(line, text)| {
         let text = text.trim().trim_end_matches('.');

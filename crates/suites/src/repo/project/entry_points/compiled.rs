@@ -204,7 +204,7 @@ fn first_name(arguments: &str) -> Option<&str> {
     rest.split('"').next()
 }
 
-/// Finds programs and libraries of a CMakeLists.txt.
+/// Finds programs and libraries of a `CMakeLists.txt`.
 pub(super) fn cmake(sources: &Sources<'_>, opened: &Opened<'_>, found: &mut Vec<EntryPoint>) {
     for (call, kind) in
         [("add_executable(", EntryKind::Binary), ("add_library(", EntryKind::Library)]

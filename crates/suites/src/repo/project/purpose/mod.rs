@@ -217,8 +217,7 @@ pub(super) fn of_command(words: &[&str]) -> Option<Judgement> {
     Some(Judgement { purpose, need: need(tool, first, rest) })
 }
 
-/// Returns the program name: a wrapper in the project or an installed program is the tool it is named after; any other
-/// path is a project script.
+/// Whether a command is a project script: a path to anything but a wrapper in the project or an installed program.
 fn is_own_script(first: &str) -> bool {
     let installed = ["vendor/bin/", "node_modules/.bin/", "bin/", "exe/", "venv/bin/"];
     let plain = first.trim_start_matches("./");

@@ -104,7 +104,7 @@ fn is_typed(name: &str, phony: &HashSet<String>) -> bool {
     phony.contains(name) || (!name.contains('.') && purpose::of_name(name).is_some())
 }
 
-/// Whether it is a Sphinx Makefile, which passes every target on.
+/// Returns the target of a Sphinx Makefile, which passes every target on.
 fn sphinx(text: &str) -> Option<Target> {
     let at = text.lines().position(|line| line.starts_with("%: Makefile"))?;
     let is_sphinx = text.contains("sphinx-build") || text.contains("SPHINXBUILD");

@@ -92,7 +92,7 @@ fn header(out: &mut Markup, report: &Report) {
     put!(out, "</dl></header>");
 }
 
-/// Writes the project's own description, or ours.
+/// Returns the project's own description, or ours.
 fn summary(report: &Report) -> Option<String> {
     let project = report.project.as_ref();
     if let Some(own) =

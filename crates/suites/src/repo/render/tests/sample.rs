@@ -80,7 +80,7 @@ pub(in super::super) fn absurd() -> Report {
 /// Fields with fixed values: a poisoned one would not deserialize.
 const KINDS: [&str; 6] = ["kind", "depth", "nature", "severity", "purpose", "problem"];
 
-/// Appends `poison` to every string of a report, except kinds and depths.
+/// Returns a report with `poison` appended to every string, except kinds and depths.
 pub(in super::super) fn poisoned(report: &Report, poison: &str) -> Report {
     fn spoil(value: &mut serde_json::Value, poison: &str) {
         match value {
