@@ -633,7 +633,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let inputs = Inputs { working_dir: place.path().to_owned(), ..Inputs::default() };
         let mut config = Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));
-        let home = real(Path::new("/home/somebody"));
+        let home = real(Path::new("/home/someone"));
         let network = Held::More {
             level: Level::Guarded,
             read: Vec::new(),

@@ -237,9 +237,9 @@ mod tests {
             let cache = tempfile::tempdir().unwrap();
             let state = StateDir::open_in(root.path(), Some(cache.path())).unwrap();
             assert!(!state.in_root(), "{}", link.display());
-            let told = state.unfit().unwrap_or_default();
-            assert!(told.contains(&link.display().to_string()), "{told}");
-            assert!(told.contains(&cache.path().display().to_string()), "{told}");
+            let reason = state.unfit().unwrap_or_default();
+            assert!(reason.contains(&link.display().to_string()), "{reason}");
+            assert!(reason.contains(&cache.path().display().to_string()), "{reason}");
             assert_eq!(fs::read_dir(other.path()).unwrap().count(), 0, "{}", link.display());
         }
     }

@@ -479,8 +479,8 @@ mod tests {
     fn a_retry_is_read_with_its_defaults_or_refused() {
         let retry = |value: Value| {
             let (extra, faults) = read_of(&json!({"command": "x", "retry": value}), true);
-            let told = faults.into_iter().map(|(told, _)| told).collect::<String>();
-            (extra.retry.map(|retry| (retry.codes, retry.attempts, retry.backoff_ms)), told)
+            let message = faults.into_iter().map(|(message, _)| message).collect::<String>();
+            (extra.retry.map(|retry| (retry.codes, retry.attempts, retry.backoff_ms)), message)
         };
         let ok = |codes: &[i64], attempts, pause| {
             (Some((codes.to_vec(), attempts, pause)), String::new())
@@ -541,10 +541,10 @@ mod tests {
 
     #[test]
     fn a_registry_lets_no_definition_change() {
-        let check = |pinned: bool, own: bool, want: Option<bool>, told: usize| {
+        let check = |pinned: bool, own: bool, want: Option<bool>, reported: usize| {
             let (extra, faults) = read_of(&json!({"command": "x", "pinned": pinned}), own);
-            assert_eq!((extra.pinned, faults.len()), (want, told), "{pinned} {own}: {faults:?}");
-            assert!(faults.iter().all(|(told, fatal)| !fatal && told.contains("docent.toml")));
+            assert_eq!((extra.pinned, faults.len()), (want, reported), "{pinned} {own}: {faults:?}");
+            assert!(faults.iter().all(|(message, fatal)| !fatal && message.contains("docent.toml")));
         };
         check(false, false, None, 1);
         check(true, false, Some(true), 0);
@@ -553,11 +553,11 @@ mod tests {
 
     #[test]
     fn a_registry_lets_no_new_tool_in() {
-        let check = |accepts: bool, own: bool, want: Option<bool>, told: usize| {
+        let check = |accepts: bool, own: bool, want: Option<bool>, reported: usize| {
             let entry = json!({"command": "x", "accept_new_tools": accepts});
             let (extra, faults) = read_of(&entry, own);
-            assert_eq!((extra.accept_new_tools, faults.len()), (want, told), "{entry} {faults:?}");
-            assert!(faults.iter().all(|(told, fatal)| !fatal && told.contains("docent.toml")));
+            assert_eq!((extra.accept_new_tools, faults.len()), (want, reported), "{entry} {faults:?}");
+            assert!(faults.iter().all(|(message, fatal)| !fatal && message.contains("docent.toml")));
         };
         check(true, false, None, 1);
         check(false, false, Some(false), 0);
@@ -569,21 +569,21 @@ mod tests {
         let entry = json!({"command": "x", "rename": {"delete_file": "tidy"}});
         let (extra, faults) = read_of(&entry, false);
         assert!(extra.rename.is_empty());
-        assert!(matches!(faults.as_slice(), [(told, false)] if told.contains("docent.toml")));
+        assert!(matches!(faults.as_slice(), [(message, false)] if message.contains("docent.toml")));
         let (own, faults) = read_of(&entry, true);
         assert_eq!((own.rename["delete_file"].as_str(), faults), ("tidy", vec![]));
     }
 
     #[test]
     fn what_loosens_is_not_taken_over() {
-        let check = |entry: Value, want: Value, told: &[&str]| {
+        let check = |entry: Value, want: Value, reported: &[&str]| {
             let tables = json!({ "a": entry });
             let reading = docent_registry::read_tables(std::path::Path::new("t"), &tables);
             let mut server = reading.servers[0].clone();
             let notes = take_over(&mut server);
             assert_eq!(Value::Object(server.unknown), want, "{entry}");
-            assert_eq!(notes.len(), told.len(), "{notes:?}");
-            for (note, field) in notes.iter().zip(told) {
+            assert_eq!(notes.len(), reported.len(), "{notes:?}");
+            for (note, field) in notes.iter().zip(reported) {
                 assert!(note.starts_with(&format!("\"a\", {field}: ")), "{note}");
             }
         };

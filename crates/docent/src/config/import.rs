@@ -315,7 +315,7 @@ network:
   allow_dns: true
   dns_allowlist: ["lite.duckduckgo.com", "other.example.org"]
 filesystem:
-  allowed_paths: ["${HOME}/projects/**", "${HOME}/*/src", "${NOBODY}/x"]
+  allowed_paths: ["${HOME}/projects/**", "${HOME}/*/src", "${UNSET}/x"]
   denied_paths: ["**/.ssh/**", "**/*.pem", "**/secrets/**"]
 commands:
   blocked: [curl, wget]
@@ -360,7 +360,7 @@ audit:
             "127.0.0.0/8",
             "blocked_ports",
             "/*/src",
-            "${NOBODY}",
+            "${UNSET}",
             "default became",
             "rate_per_minute = 30",
             "audit.include",

@@ -111,11 +111,11 @@ impl Resolver<'_> {
                     }));
                 }
                 Err(error) => {
-                    let told = format!(
+                    let message = format!(
                         "`hub.registries`: cannot read {}: {error}",
                         file.display()
                     );
-                    faults.push(Fault { server: None, told, fatal: true });
+                    faults.push(Fault { server: None, told: message, fatal: true });
                 }
             }
         }
@@ -132,8 +132,8 @@ impl Resolver<'_> {
         for one in found {
             let name = one.server.name.clone();
             if all.iter().any(|known| known.server.name == name) {
-                let told = format!("the server `{name}` is configured twice; using the first entry");
-                faults.push(Fault { server: Some(name), told, fatal: false });
+                let message = format!("the server `{name}` is configured twice; using the first entry");
+                faults.push(Fault { server: Some(name), told: message, fatal: false });
                 continue;
             }
             match self.entry(one) {
@@ -287,11 +287,11 @@ impl Resolver<'_> {
         signed.map_err(|problem| faults_of(vec![problem.in_entry(&server.name)]))?;
         let used = used.into_inner();
         if let Some(name) = self.is_a_key(&full, extra) {
-            let told = format!(
+            let message = format!(
                 "the server `{}` would get the token of the key `{name}`, which is for docent's own clients: use a separate token",
                 server.name
             );
-            return Err(vec![Fault { server: Some(server.name.clone()), told, fatal: true }]);
+            return Err(vec![Fault { server: Some(server.name.clone()), told: message, fatal: true }]);
         }
         // Expanded values may be secrets; masking short ones would affect ordinary words.
         self.secrets.extend(used.into_iter().filter(|value| value.len() >= 8).map(Secret::new));
@@ -363,13 +363,13 @@ fn note(reading: &Reading, faults: &mut Vec<Fault>) {
 /// Reports entries that a client keeps for a single project, because docent serves others as well.
 fn for_projects(file: &Path, servers: &[Server]) -> Option<Fault> {
     let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
-    let told = format!(
+    let message = format!(
         "{} has servers for a single project, which are ignored: {}; import them with `docent servers import {}`",
         file.display(),
         names.join(", "),
         file.display()
     );
-    (!names.is_empty()).then_some(Fault { server: None, told, fatal: false })
+    (!names.is_empty()).then_some(Fault { server: None, told: message, fatal: false })
 }
 
 /// Rejects a file that a registry may not refer to. docent can read more than any server, so a malicious registry could

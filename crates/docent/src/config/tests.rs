@@ -472,7 +472,7 @@ fn secrets_are_masked_wherever_they_are_shown() {
 }
 
 #[test]
-fn what_only_looks_like_a_secret_is_masked_and_still_tells_configurations_apart() {
+fn what_only_looks_like_a_secret_is_masked_but_still_compared() {
     let world = |password: &str| {
         let text = format!("[docs.collections.x]\nurl = \"https://u:{password}@docs.test/\"");
         World::new().user_file("docent.toml", &text)
@@ -532,10 +532,10 @@ fn a_project_does_not_say_where_code_is_sent() {
     for url in ["https://evil.example/v1", "http://localhost.evil.example", "http://10.0.0.1/v1"] {
         let config = world(&format!("url = {url:?}")).load();
         assert!(config.embedding.is_none(), "{url}");
-        let [told] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
+        let [warning] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
         assert!(
-            told.contains("sets `embedding.url` (not on this machine), `embedding.model`"),
-            "{told}"
+            warning.contains("sets `embedding.url` (not on this machine), `embedding.model`"),
+            "{warning}"
         );
     }
     let config = world("url = \"http://localhost:1/v1\"\nkey_env = \"KEY\"").load();
@@ -576,7 +576,7 @@ fn a_key_that_a_project_may_not_set_leaves_what_the_user_set() {
     let servers: Vec<_> =
         servers.map(|entry| (entry.server.name.as_str(), entry.of_a_project)).collect();
     assert_eq!(servers, [("mine", false), ("theirs", true)]);
-    let [told] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
+    let [warning] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
     let file = world.root().join("docent.toml").display().to_string();
     let keys = "`policy.network.hosts`, `policy.redaction.secrets`, `audit.file`, \
                 `mcp_servers.mine` (your own settings have a server of that name), \
@@ -584,7 +584,7 @@ fn a_key_that_a_project_may_not_set_leaves_what_the_user_set() {
     let mut want: Vec<&str> = keys.split(", ").collect();
     let start = format!("{file} sets ");
     let (named, rest) =
-        told.strip_prefix(&start).unwrap().split_once(", which docent ignores").unwrap();
+        warning.strip_prefix(&start).unwrap().split_once(", which docent ignores").unwrap();
     let mut named: Vec<&str> = named.split(", ").collect();
     want.sort_unstable();
     named.sort_unstable();
@@ -621,8 +621,8 @@ fn a_project_opens_no_door_beyond_this_machine() {
         .check("server.port", "8001 default");
     let config = world.load();
     assert!(config.server.auth.required && config.server.auth.certificates.is_empty());
-    let told = config.ignored_keys().unwrap();
-    assert!(told.contains("`server.port` (docent listens beyond this machine)"), "{told}");
+    let warning = config.ignored_keys().unwrap();
+    assert!(warning.contains("`server.port` (docent listens beyond this machine)"), "{warning}");
 }
 
 #[test]
@@ -689,8 +689,8 @@ fn no_server_gets_what_lets_clients_in_to_docent() {
     for value in ["${MCP_API_KEY}", "${DOCENT_OTHER_SECRET}", "${SAME}", "Bearer inbound-token"] {
         let config = load(value);
         assert_eq!(config.servers, [], "{value}");
-        assert!(!config.warnings.is_empty(), "{value}: nobody is told");
-        assert!(!config.warnings.iter().any(|told| told.contains("inbound-token")), "{value}");
+        assert!(!config.warnings.is_empty(), "{value}: no warning");
+        assert!(!config.warnings.iter().any(|warning| warning.contains("inbound-token")), "{value}");
     }
     for entry in [
         "command = \"${SAME}\"",
@@ -704,7 +704,7 @@ fn no_server_gets_what_lets_clients_in_to_docent() {
         let config =
             World::new().user_file("docent.toml", &text).env("SAME", "inbound-token").load();
         assert_eq!(config.servers, [], "{entry}");
-        assert!(config.warnings.iter().any(|told| told.contains("the key `ann`")), "{entry}");
+        assert!(config.warnings.iter().any(|warning| warning.contains("the key `ann`")), "{entry}");
     }
     let config = load("${OWN}");
     assert_eq!(config.servers.len(), 1, "{:?}", config.warnings);
@@ -827,9 +827,9 @@ fn a_registry_leads_no_program_to_other_settings() {
         .registry("registry/servers.json", &json!({"mcpServers": servers}))
         .load();
     assert_eq!(given(&config), ["XDG_DATA_HOME", "PLAIN", "XDG_SESSION_TYPE"]);
-    let told = config.warnings.join("\n");
+    let warning = config.warnings.join("\n");
     for name in ["HOME", "XDG_CONFIG_HOME", "GIT_DIR"] {
-        assert!(told.contains(&format!("env.{name}: ")), "{told}");
+        assert!(warning.contains(&format!("env.{name}: ")), "{warning}");
     }
     let own = World::new()
         .env("XDG_DATA_HOME", "/data")
@@ -844,9 +844,9 @@ fn a_secret_among_the_arguments_of_a_server_is_reported() {
         "[mcp_servers.a]\ncommand = \"x\"\nargs = [\"${HOME_OF_X}/y\", \"--key=${API_KEY}\"]";
     let world = World::new().user_file("docent.toml", text).env("HOME_OF_X", "/srv/x");
     let config = world.env("API_KEY", "sekrit-1").load();
-    let [told] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
-    assert!(told.contains("the value of API_KEY in the process list"), "{told}");
-    assert!(!told.contains("sekrit") && config.servers.len() == 1, "{told}");
+    let [warning] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
+    assert!(warning.contains("the value of API_KEY in the process list"), "{warning}");
+    assert!(!warning.contains("sekrit") && config.servers.len() == 1, "{warning}");
 }
 
 #[test]

@@ -179,7 +179,7 @@ mod tests {
         let refused = load(&sub, server).unwrap_err();
         assert!(refused.contains(&other.path().display().to_string()), "{refused}");
         assert!(load(other.path(), server).is_ok());
-        // Without a program that is run nobody can change it.
+        // Without a program to run, nothing can change it.
         for none in [
             "",
             "mcp_servers.a = { command = \"x\", disabled = true }\n",

@@ -57,10 +57,10 @@ mod tests {
         let words = "with hunter2-hunter2\nERROR forged \u{1b}[31m";
         let said: [Box<dyn Any + Send>; 2] = [Box::new(words), Box::new(words.to_owned())];
         for payload in said {
-            let told = told(&*payload, &redactor());
-            assert!(told.starts_with("with [redacted"), "{told}");
-            assert!(told.contains("forged") && !told.contains("hunter2"), "{told}");
-            assert!(!told.contains(['\n', '\u{1b}']), "{told}");
+            let text = told(&*payload, &redactor());
+            assert!(text.starts_with("with [redacted"), "{text}");
+            assert!(text.contains("forged") && !text.contains("hunter2"), "{text}");
+            assert!(!text.contains(['\n', '\u{1b}']), "{text}");
         }
         assert_eq!(told(&5, &redactor()), "without words");
     }

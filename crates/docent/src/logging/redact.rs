@@ -157,9 +157,9 @@ mod tests {
                 "\u{1b}[3merror\u{1b}[0m\u{1b}[2m=\u{1b}[0m<ESC[1A><ESC[2K>a<ESC]0;tBEL><U+202E>b<ESC>[\n",
             ),
         ] {
-            let told = written(line, colours);
-            assert!(told.starts_with(want), "{told:?}");
-            assert_eq!(told.matches('\n').count(), 1, "{told:?}");
+            let output = written(line, colours);
+            assert!(output.starts_with(want), "{output:?}");
+            assert_eq!(output.matches('\n').count(), 1, "{output:?}");
         }
     }
 
@@ -176,16 +176,16 @@ mod tests {
         for after in ["y ".repeat(LONGEST), "y ".repeat(LONGEST / 100)] {
             let line = format!("{before}{token} {after}\n");
             for (colours, end) in [(false, ""), (true, "\u{1b}[0m")] {
-                let told = written(&line, colours);
-                assert!(told.starts_with(&before) && !told.contains("ghp_"), "the token is cut");
+                let output = written(&line, colours);
+                assert!(output.starts_with(&before) && !output.contains("ghp_"), "the token is cut");
                 let end = format!("{end} … [cut: {} bytes in all]\n", line.len() - 1);
-                assert!(told.ends_with(&end) && told.len() <= LONGEST + end.len(), "{end}");
+                assert!(output.ends_with(&end) && output.len() <= LONGEST + end.len(), "{end}");
             }
         }
         let line = format!("{{\"message\":\"{before}{token} {before}\"}}\n");
-        let told: serde_json::Value = serde_json::from_str(&written(&line, false)).unwrap();
-        assert_eq!(told["bytes"], line.len() - 1);
-        let head = told["cut"].as_str().unwrap();
+        let output: serde_json::Value = serde_json::from_str(&written(&line, false)).unwrap();
+        assert_eq!(output["bytes"], line.len() - 1);
+        let head = output["cut"].as_str().unwrap();
         assert!(head.starts_with("{\"message\":\"x ") && !head.contains("ghp_"));
         let line = "z ".repeat(LONGEST / 2);
         assert_eq!(written(&line, false), format!("{line}\n"), "one that is not stays whole");

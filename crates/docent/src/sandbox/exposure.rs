@@ -103,11 +103,11 @@ mod tests {
             ..Inputs::default()
         });
         let config = config.unwrap_or_else(|error| panic!("{error}"));
-        let somebody = config::real(Path::new("/home/somebody"));
-        let writers = |file: &Path| writers(file, &config, Some(&somebody));
+        let someone = config::real(Path::new("/home/someone"));
+        let writers = |file: &Path| writers(file, &config, Some(&someone));
         assert_eq!(writers(&root.join(".docent/audit.jsonl")), ["guarded", "more"]);
         assert_eq!(writers(Path::new("/var/lib/other/audit.jsonl")), ["more"]);
-        assert_eq!(writers(&somebody.join(".npm/a.json")), ["guarded", "more"]);
+        assert_eq!(writers(&someone.join(".npm/a.json")), ["guarded", "more"]);
         assert!(writers(Path::new("/var/lib/docent/audit.jsonl")).is_empty());
     }
 }

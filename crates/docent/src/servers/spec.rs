@@ -275,6 +275,6 @@ mod tests {
         assert_eq!(spec.hide, ["drop_*"]);
         assert_eq!(spec.concurrency, 64, "a field of a wrong type costs no other");
         assert!(!format!("{spec:?}").contains("one-secret"));
-        assert!(spec != load("another"), "another secret makes it start anew");
+        assert!(spec != load("another"), "another secret restarts it");
     }
 }

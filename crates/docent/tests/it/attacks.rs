@@ -121,13 +121,13 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
     or_skip!(find_program("python3"));
     let place = Place::new();
     let python = "/usr/bin/python3";
-    let told = "import sys, os, json; print(json.dumps([sys.argv[1:], dict(os.environ)]))";
+    let program = "import sys, os, json; print(json.dumps([sys.argv[1:], dict(os.environ)]))";
     place.settings(&format!(
-        "policy.downstream.deny = [\"curl\"]\n[mcp_servers.told]\ncommand = {python:?}\nargs = [\"-c\", {told:?}]\n\
+        "policy.downstream.deny = [\"curl\"]\n[mcp_servers.told]\ncommand = {python:?}\nargs = [\"-c\", {program:?}]\n\
          env = {{ LD_PRELOAD = \"/tmp/evil.so\", NODE_OPTIONS = \"--require x\", PYTHONPATH = \"/tmp\", BASH_ENV = \"x\", PLAIN = \"1\" }}\n"
     ));
     let odd = ["; touch pwned", "$(touch pwned)", "`id`", "a b\n\"c'", "--help", "|", "&&"];
-    let args = [&["run", "--", python, "-c", told][..], &odd].concat();
+    let args = [&["run", "--", python, "-c", program][..], &odd].concat();
     let secrets = [("MCP_API_KEY", "inbound-token"), ("DOCENT_SERVER_AUTH_TOKEN", "inbound-token")];
     let run = crate::Run::of(place.command(&args).envs(secrets).env("PATH", "/usr/bin:/bin"));
     run.ends(0);
@@ -141,7 +141,7 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
     assert_eq!(environment["PLAIN"], "1", "{environment}");
     for name in ["LD_PRELOAD", "NODE_OPTIONS", "PYTHONPATH", "BASH_ENV"] {
         assert_eq!(environment[name], Value::Null, "{name}");
-        assert!(run.err.contains(name), "the drop of {name} is not told: {}", run.err);
+        assert!(run.err.contains(name), "the drop of {name} is not reported: {}", run.err);
     }
     place.run(&["run", "--", "/usr/bin/curl"]).ends(1).says("`policy.downstream.deny` denies it");
     place.run(&["run", "nobody"]).ends(2).says("put it after --");
@@ -187,8 +187,8 @@ async fn docent_itself_is_held_to_its_roots() {
     let status = fs::read_to_string(format!("/proc/{}/status", server.process_id().unwrap()));
     let status = status.unwrap();
     assert!(status.contains("Seccomp:\t2") && status.contains("NoNewPrivs:\t1"), "{status}");
-    let told = told(&mut server, "analyze_repository", json!({"path": "."})).await;
-    assert!(told.contains("\"isError\":false"), "{told}");
+    let output = told(&mut server, "analyze_repository", json!({"path": "."})).await;
+    assert!(output.contains("\"isError\":false"), "{output}");
 }
 
 /// One request on a socket of its own; the whole answer.
@@ -288,8 +288,8 @@ async fn twisted_json_is_refused_and_the_server_goes_on() {
     let stars = "**/".repeat(2000) + "*a*a*a*a*a*a*b";
     let braces = "{a,{b,".repeat(200) + &"}}".repeat(200);
     for pattern in [stars, braces, "[".repeat(10_000)] {
-        let told = told(&mut server, "parse_files", json!({"files": [pattern]})).await;
-        assert!(told.contains("jsonrpc"), "{told}");
+        let output = told(&mut server, "parse_files", json!({"files": [pattern]})).await;
+        assert!(output.contains("jsonrpc"), "{output}");
     }
     let many: Vec<String> = (0..50_000).map(|n| format!("none-{n}.py")).collect();
     told(&mut server, "parse_files", json!({"files": many})).await;
@@ -306,10 +306,10 @@ async fn hidden_text_and_secrets_in_files_are_shown_and_taken_out() {
     );
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
-    let told = told(&mut server, "read_symbol", json!({"symbol": "trap"})).await;
-    assert!(told.contains("trap.py"), "{told}");
-    assert!(!told.contains(&token) && told.contains("[redacted: "), "{told}");
-    assert!(!told.contains('\u{202e}') && told.contains("<U+202E>"), "{told}");
+    let output = told(&mut server, "read_symbol", json!({"symbol": "trap"})).await;
+    assert!(output.contains("trap.py"), "{output}");
+    assert!(!output.contains(&token) && output.contains("[redacted: "), "{output}");
+    assert!(!output.contains('\u{202e}') && output.contains("<U+202E>"), "{output}");
     let uri = format!("ast://project/{}", "trap.py");
     let read = server.ask("resources/read", json!({"uri": uri})).await.unwrap().to_string();
     assert!(!read.contains(&token) && !read.contains('\u{202e}'), "{read}");

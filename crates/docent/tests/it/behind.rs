@@ -47,8 +47,8 @@ async fn a_new_name_that_can_not_be_stops_nothing() {
                 "{name}: {names:?}"
             );
         }
-        let told = told(&mut server, "inner__list_collections", json!({})).await;
-        assert!(!told.contains("Error"), "{told}");
+        let output = told(&mut server, "inner__list_collections", json!({})).await;
+        assert!(!output.contains("Error"), "{output}");
     }
     place.run(&["tools"]).ends(0).prints("inner__list_collections");
 }
@@ -60,10 +60,10 @@ async fn a_script_is_held_to_the_policy_and_each_of_its_calls_is_on_record() {
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
     let code = "import { $call } from \"mcp-clients/inner\";\n\
-        const told = [];\n\
+        const output = [];\n\
         for (const tool of [\"list_collections\", \"index_status\", \"parse_files\"])\n\
-          try { await $call(tool, {}); told.push(tool + \" done\"); } catch (e) { told.push(e.message); }\n\
-        return told.join(\"|\");";
+          try { await $call(tool, {}); output.push(tool + \" done\"); } catch (e) { output.push(e.message); }\n\
+        return output.join(\"|\");";
     let said = told(&mut server, "execute_mcp_code", json!({"code": code})).await;
     let said: Vec<&str> = said.split('|').collect();
     assert_eq!((said.len(), said[0]), (3, "list_collections done"), "{said:?}");
@@ -104,7 +104,7 @@ async fn a_server_that_the_policy_closes_is_closed_to_scripts() {
 }
 
 #[tokio::test]
-async fn an_argument_that_is_misspelt_is_told_with_the_one_that_was_meant() {
+async fn a_misspelt_argument_is_reported_with_a_suggestion() {
     let place = Place::new();
     behind(&place, "", "");
     let mut server = serve(&place, &[], &[]);

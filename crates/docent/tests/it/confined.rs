@@ -226,8 +226,8 @@ async fn a_link_where_a_server_may_write_opens_nothing_to_any() {
         assert!(said.starts_with("refused: "), "{name} {what} {target}: {said}");
     }
     for key in ["guarded.cwd", "strict.sandbox.read"] {
-        let told = format!("`mcp_servers.{key}` opens nothing to servers");
-        let line = server.log_line(&told).await.unwrap();
+        let warning = format!("`mcp_servers.{key}` cannot open ");
+        let line = server.log_line(&warning).await.unwrap();
         assert!(line.contains("leads out of a folder"), "{line}");
     }
 }
@@ -262,12 +262,12 @@ async fn a_path_of_an_entry_is_written_as_any_other() {
     let order = json!({"what": "write", "target": text(&place.0.path().join("data/new"))});
     assert_eq!(attempt(&mut server, "first", order).await, "written");
     let none = text(&place.0.path().join("none"));
-    let told = format!("`mcp_servers.first.sandbox.write` cannot open {none} to servers: ");
-    server.log_line(&told).await.unwrap();
+    let output = format!("`mcp_servers.first.sandbox.write` cannot open {none} to servers: ");
+    server.log_line(&output).await.unwrap();
 }
 
 #[tokio::test]
-async fn bubblewrap_that_is_asked_for_and_not_there_is_told() {
+async fn missing_bubblewrap_is_reported() {
     if let Some(program) = docent_sandbox::Offered::look().bubblewrap {
         skip!("bubblewrap is installed: {}", program.display());
     }
@@ -338,7 +338,7 @@ async fn a_program_that_the_policy_denies_is_not_started() {
 /// What a server writes into a configuration file is not applied before the user sends SIGHUP.
 async fn stays_in(place: &Place, args: &[&str], file: &Path, changed: &str) -> Child {
     let mut server = opened(place, args).await;
-    server.log_line(&format!("the server first may write to {}", file.display())).await.unwrap();
+    server.log_line(&format!("the server first can write to {}", file.display())).await.unwrap();
     let order = json!({"what": "write", "target": text(file), "text": changed});
     assert_eq!(attempt(&mut server, "first", order).await, "written");
     server.log_line("configuration change ignored").await.unwrap();
@@ -371,7 +371,7 @@ async fn a_server_starts_no_other_by_writing_to_a_registry() {
     let said = attempt(&mut server, "second", json!({"what": "read", "target": secret})).await;
     assert!(said.starts_with("refused: "), "{said}");
     let doctor = place.run(&["doctor", "--port", "0"]);
-    doctor.ends(0).prints(&format!("the servers first, second may write to {}", file.display()));
+    doctor.ends(0).prints(&format!("the servers first, second can write to {}", file.display()));
 }
 
 #[tokio::test]

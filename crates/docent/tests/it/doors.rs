@@ -8,7 +8,7 @@ use docent_testkit::{HttpPeer, WsPeer};
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn the_socket_is_on_loopback_unless_told_otherwise() {
+async fn the_socket_is_on_loopback_by_default() {
     let place = Place::new();
     let key = [("MCP_API_KEY", "a-key-of-some-length")];
     for (args, environment, want) in [
@@ -72,8 +72,8 @@ async fn a_key_sees_and_calls_what_its_scopes_name() {
             for (request, allowed) in [(&search, searches), (&analyze, analyzes)] {
                 let answer = peer.ask("tools/call", request.clone()).await.unwrap();
                 assert_eq!(answer.get("result").is_some(), allowed, "{token}: {answer}");
-                let told = answer["error"]["message"].as_str().unwrap_or("scopes");
-                assert!(told.contains("scopes"), "{answer}");
+                let output = answer["error"]["message"].as_str().unwrap_or("scopes");
+                assert!(output.contains("scopes"), "{answer}");
             }
         }
     }

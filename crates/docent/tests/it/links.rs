@@ -85,8 +85,8 @@ fn a_state_folder_with_links_is_left_alone_and_reported() {
         run.ends(0);
         assert!(run.err.contains("audit.jsonl is a symbolic link"), "{}", run.err);
         let doctor = place.run(&["doctor"]);
-        let told = format!("{}{}", doctor.out, doctor.err);
-        assert!(told.contains("is a symbolic link"), "{told}");
+        let output = format!("{}{}", doctor.out, doctor.err);
+        assert!(output.contains("is a symbolic link"), "{output}");
         check_untouched(&place);
     }
 }

@@ -180,7 +180,7 @@ fn used_wrongly_is_two() {
 }
 
 #[test]
-fn config_show_tells_every_source() {
+fn config_show_prints_every_source() {
     let place = Place::new();
     place.write(
         "docent.toml",
@@ -293,7 +293,7 @@ fn what_cannot_be_served_is_said_with_a_remedy() {
 }
 
 #[test]
-fn what_is_configured_in_vain_is_told_at_the_start() {
+fn dangling_settings_are_reported_at_the_start() {
     let place = Place::new();
     place.write("docent.toml", "limits.tools.serch.timeout_ms = 5");
     let mut command = place.command(&["serve"]);
@@ -413,7 +413,7 @@ fn doctor_reports_sandboxes_of_servers_and_the_operator_s_settings() {
     place
         .run(&["doctor", "--port", "0", "--config", "own.toml"])
         .ends(0)
-        .prints("writer may write to ")
+        .prints("writer can write to ")
         .prints("own.toml, which is part of the configuration");
 }
 

@@ -67,12 +67,12 @@ fn a_configured_server_is_asked_under_its_settings_and_the_policy() {
     place.run(&["call", "check_documentation", ".", "me"]).ends(1).says("error: ");
     place.run(&["call", "parse", "--json", "{\"files\": 5}", "-s", "me"]).ends(1).says("`files`");
     let lines = audit_lines(&place.project().join(".docent/audit.jsonl"));
-    let told: Vec<(&str, &str)> = lines
+    let output: Vec<(&str, &str)> = lines
         .iter()
         .filter_map(|line| Some((line["tool"].as_str()?, line["outcome"].as_str()?)))
         .collect();
-    assert_eq!(told.iter().filter(|one| **one == ("parse", "ok")).count(), 2, "{told:?}");
-    assert!(told.iter().any(|(tool, _)| *tool == "me__check_documentation"), "{told:?}");
+    assert_eq!(output.iter().filter(|one| **one == ("parse", "ok")).count(), 2, "{output:?}");
+    assert!(output.iter().any(|(tool, _)| *tool == "me__check_documentation"), "{output:?}");
 }
 
 #[test]

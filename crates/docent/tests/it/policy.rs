@@ -133,7 +133,7 @@ fn a_policy_that_does_not_parse_stops_the_start() {
             "`policy.rules[0].rate_per_minute` must be a whole number from 1",
         ),
         ("policy.sandbox.mode = \"loose\"", "one of off, auto, strict"),
-        (TWO_OF_ONE_NAME, "two rules of this name have different scopes"),
+        (TWO_OF_ONE_NAME, "different scopes"),
     ] {
         place.settings(text);
         place.run(&["serve"]).ends(1).says(want).says("docent.toml");
@@ -213,7 +213,7 @@ fn a_call_is_judged_without_being_made() {
         (&["web_serch"][..], "did you mean `web_search`?"),
         (&["web_search", "quary=x"], "no argument `quary`"),
         (&["web_search", "x"], "neither key=value nor a JSON object"),
-        (&["web_search", "--key", "nobody"], "there are [\"ops\", \"reader\"]"),
+        (&["web_search", "--key", "nobody"], "known: [\"ops\", \"reader\"]"),
     ] {
         place.run(&[&["policy", "test"], args].concat()).ends(2).says(want);
     }
@@ -284,8 +284,8 @@ async fn a_tool_that_is_off_says_so_in_its_description() {
     let off = ["web_search", "fetch_page"].map(str::to_owned).to_vec();
     assert_eq!(listed_as_off(&mut server).await, off);
     let answer = server.ask("tools/call", call("web_search", json!({"query": "x"}))).await.unwrap();
-    let told = answer["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(told.contains("adds to ~/.config/docent/docent.toml:\n[policy.network]"), "{told}");
+    let output = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(output.contains("adds to ~/.config/docent/docent.toml:\n[policy.network]"), "{output}");
     for (hosts, want) in [
         ("[\"html.duckduckgo.com\"]", &off[..0]),
         ("[\"docs.example.com\"]", &off[..1]),
@@ -308,7 +308,7 @@ async fn listed_as_off(server: &mut Child) -> Vec<String> {
 }
 
 #[test]
-fn a_caller_is_told_what_bounds_it() {
+fn a_caller_gets_its_limits() {
     let place = Place::new();
     place.settings(
         r#"
@@ -496,9 +496,9 @@ async fn a_signal_puts_the_hosts_in_force() {
             server.log_line(changed).await.unwrap();
         }
         let url = json!({"url": format!("http://{address}/")});
-        let told = server.ask("tools/call", call("fetch_page", url)).await.unwrap().to_string();
-        assert_eq!(told.contains("lamp"), is_named, "{settings}: {told}");
-        assert_eq!(told.contains("does not allow"), !is_named, "{settings}: {told}");
+        let output = server.ask("tools/call", call("fetch_page", url)).await.unwrap().to_string();
+        assert_eq!(output.contains("lamp"), is_named, "{settings}: {output}");
+        assert_eq!(output.contains("does not allow"), !is_named, "{settings}: {output}");
         assert_eq!(site.heads().len(), usize::from(is_named), "{settings}");
     }
 }

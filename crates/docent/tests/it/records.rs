@@ -217,15 +217,15 @@ async fn counters_count_calls_by_outcome() {
     ] {
         assert!(text.contains(want), "no {want:?} in\n{text}");
     }
-    let told: Vec<String> = text
+    let output: Vec<String> = text
         .lines()
         .filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '))
         .map(|(name, kind)| format!("| `{name}` | {kind} |"))
         .collect();
     let reference = include_str!("../../../../docs/reference/metrics.md");
     let rows = reference.lines().filter(|line| line.starts_with("| `docent_"));
-    assert_eq!(rows.count(), told.len(), "{told:#?}");
-    for row in told {
+    assert_eq!(rows.count(), output.len(), "{output:#?}");
+    for row in output {
         assert!(reference.contains(&row), "docs/reference/metrics.md has no {row}");
     }
 }

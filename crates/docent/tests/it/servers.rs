@@ -106,7 +106,7 @@ fn json_is_edited_by_hand() {
 }
 
 #[test]
-fn broken_entries_are_told_and_fail() {
+fn broken_entries_are_reported_and_fail() {
     let place = Place::new();
     place.settings(
         "[mcp_servers.b]\nargs = []\n[mcp_servers.repo]\ncommand = \"true\"\n\
@@ -132,12 +132,12 @@ fn broken_entries_are_told_and_fail() {
     place.run(&["servers", "login", "b"]).ends(1).says("the server \"b\" can't be used");
     place.settings("hub.registries = [\"none.json\"]");
     place.run(&["servers", "test"]).ends(1).prints("FAIL  `hub.registries` names ");
-    let told = place.run(&["servers", "test", "--json"]).ends(1).json();
-    assert_eq!(told["problems"][0]["fatal"], true);
+    let output = place.run(&["servers", "test", "--json"]).ends(1).json();
+    assert_eq!(output["problems"][0]["fatal"], true);
 }
 
 #[test]
-fn a_misspelt_key_is_told_and_costs_nothing() {
+fn a_misspelt_key_is_reported_and_ignored() {
     let place = Place::new();
     place.settings(&format!(
         "[mcp_servers.a]\ncommand = \"{DOCENT}\"\nargs = [\"serve\"]\nconcurency = 3\nidle_ms = \"x\"\nwarm = \"yes\"\n"
@@ -239,7 +239,7 @@ fn a_key_that_a_project_may_not_set_is_reported_on_stderr() {
     let place = Place::new();
     place.write("docent.toml", "policy.network.hosts = [\"a.test\"]\n");
     place.write("theirs.json", r#"{"mcpServers": {"mine": {"command": "true"}}}"#);
-    let told = "sets `policy.network.hosts`, which docent ignores";
+    let output = "sets `policy.network.hosts`, which docent ignores";
     for args in [
         &["list"][..],
         &["test"],
@@ -249,8 +249,8 @@ fn a_key_that_a_project_may_not_set_is_reported_on_stderr() {
     ] {
         let run = place.run(&[&["servers"], args].concat());
         let (out, err) = (&run.ends(0).out, &run.err);
-        assert!(err.starts_with("warning: ") && err.contains(told), "{args:?}: {err}");
-        assert!(!out.contains(told), "{args:?}: {out}");
+        assert!(err.starts_with("warning: ") && err.contains(output), "{args:?}: {err}");
+        assert!(!out.contains(output), "{args:?}: {out}");
     }
 }
 
@@ -267,7 +267,7 @@ fn a_server_with_a_name_of_docent_s_own_is_refused_clearly() {
 }
 
 #[test]
-fn a_retry_that_can_not_be_read_is_told() {
+fn an_invalid_retry_is_reported() {
     let place = Place::new();
     place.settings("[mcp_servers.a]\ncommand = \"true\"\nretry = { attempts = 99 }\n");
     place
@@ -515,7 +515,7 @@ fn registries_that_are_named_later_are_read_and_followed() {
 }
 
 #[test]
-fn a_path_that_the_sandbox_closes_is_told() {
+fn a_path_closed_by_the_sandbox_is_reported() {
     let (place, elsewhere) = (Place::new(), tempfile::tempdir().unwrap());
     place.settings("");
     let served = Served::start(&place);

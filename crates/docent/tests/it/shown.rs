@@ -42,7 +42,7 @@ async fn a_key_of_the_command_line_is_not_in_the_process_list() {
 }
 
 #[test]
-fn a_key_of_the_command_line_is_told_as_such() {
+fn a_key_of_the_command_line_is_reported_as_such() {
     let shown = Place::new().run(&["config", "show", "--json", "--auth", KEY]).ends(0).json();
     let token = &shown["server.auth.token"];
     assert_eq!(token["value"], "***");

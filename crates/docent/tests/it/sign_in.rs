@@ -229,10 +229,10 @@ fn log_in(place: &Place) -> (Run, String) {
     // No program of this machine is to open the page.
     command.env("PATH", place.project()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    let mut told = BufReader::new(child.stderr.take().unwrap());
+    let mut output = BufReader::new(child.stderr.take().unwrap());
     let mut err = String::new();
     let mut page = String::new();
-    while told.read_line(&mut err).unwrap() > 0 {
+    while output.read_line(&mut err).unwrap() > 0 {
         let last = err.lines().last().unwrap_or_default();
         if let Some(address) = last.strip_prefix("Sign in here: ") {
             page = visit(address);
@@ -346,7 +346,7 @@ async fn a_script_calls_a_server_that_needs_a_login() {
 }
 
 #[test]
-fn where_no_refresh_helps_somebody_must_log_in_again() {
+fn without_a_refresh_token_the_user_must_log_in_again() {
     let authority = Authority::start(Manners::default());
     let place = place_for(&authority);
     log_in(&place).0.ends(0);

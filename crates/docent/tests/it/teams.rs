@@ -202,8 +202,8 @@ async fn a_refused_token_hears_why() {
     ] {
         let answer = post(&address, &token, &asked);
         assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
-        let told = format!(", error=\"invalid_token\", error_description=\"{why}");
-        assert!(answer.contains(&told) && !answer.contains(&token), "{answer}");
+        let output = format!(", error=\"invalid_token\", error_description=\"{why}");
+        assert!(answer.contains(&output) && !answer.contains(&token), "{answer}");
     }
 }
 
@@ -400,7 +400,7 @@ async fn a_reload_keeps_the_keys_of_an_issuer_that_is_silent() {
 }
 
 #[tokio::test]
-async fn a_reload_tells_clients_of_the_new_issuer() {
+async fn a_reload_shows_clients_the_new_issuer() {
     let (first, second) = (Issuer::start(), Issuer::start());
     let place = Place::new();
     // The port of the second issuer is none that a sandbox would open.
@@ -546,9 +546,9 @@ async fn the_record_of_calls_is_checked_read_and_counted() {
     assert_eq!((&report["lines"], &report["problem_count"]), (&json!(4), &json!(0)), "{report}");
     let stats = place.run(&["audit", "stats", "--json"]).ends(0).json();
     assert_eq!(stats["by_tool"]["parse_files"], 3, "{stats}");
-    let told = place.run(&["audit", "tail", "-n", "2"]);
-    assert_eq!(told.ends(0).out.lines().count(), 2, "{}", told.out);
-    told.prints("no_such_tool");
+    let output = place.run(&["audit", "tail", "-n", "2"]);
+    assert_eq!(output.ends(0).out.lines().count(), 2, "{}", output.out);
+    output.prints("no_such_tool");
     let refused = place.run(&["audit", "tail", "--outcome", "refused", "--json"]);
     assert!(refused.ends(0).out.contains("unknown_tool"), "{}", refused.out);
     let last = report["last"].as_str().unwrap();

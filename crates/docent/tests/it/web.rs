@@ -93,8 +93,8 @@ async fn search(server: &mut Child) -> Value {
 
 #[track_caller]
 fn is_found(answer: &Value) {
-    let told = answer.to_string();
-    assert!(answer["isError"] != true && told.contains("https://a.test/lamp"), "{told}");
+    let output = answer.to_string();
+    assert!(answer["isError"] != true && output.contains("https://a.test/lamp"), "{output}");
 }
 
 #[tokio::test]
@@ -139,9 +139,9 @@ async fn a_key_is_not_sent_to_a_name_without_encryption() {
          [web.searxng]\nurl = \"http://localhost:{port}/\"\nkey_env = \"SEARX_KEY\"\n"
     ));
     let mut server = open(&place, &[("SEARX_KEY", KEY)]).await;
-    let told = search(&mut server).await.to_string();
-    assert!(told.contains("without encryption"), "{told}");
-    assert!(!told.contains(KEY) && site.heads().is_empty(), "{told}");
+    let output = search(&mut server).await.to_string();
+    assert!(output.contains("without encryption"), "{output}");
+    assert!(!output.contains(KEY) && site.heads().is_empty(), "{output}");
 }
 
 #[tokio::test]
@@ -175,9 +175,9 @@ async fn providers_are_asked_in_their_order_until_one_answers() {
     let mut server = open(&place, &[("TAVILY_KEY", "key-of-tavily-0123456789")]).await;
     let answer = search(&mut server).await;
     is_found(&answer);
-    let told = answer.to_string();
+    let output = answer.to_string();
     for part in ["tavily", "duckduckgo", "brave", "searxng"] {
-        assert!(told.contains(part), "{part} is not told of: {told}");
+        assert!(output.contains(part), "{part} is not told of: {output}");
     }
     let heads = site.heads();
     let head = |path: &str| {
@@ -205,9 +205,9 @@ async fn an_address_in_another_notation_is_not_fetched() {
     {
         let url = format!("http://{host}:{port}/");
         let answer = server.ask("tools/call", call("fetch_page", json!({"url": url}))).await;
-        let told = answer.unwrap()["result"].to_string();
-        assert!(told.contains("write it as 127.0.0.1"), "{host}: {told}");
-        assert!(told.contains("\"isError\":true"), "{host}: {told}");
+        let output = answer.unwrap()["result"].to_string();
+        assert!(output.contains("write it as 127.0.0.1"), "{host}: {output}");
+        assert!(output.contains("\"isError\":true"), "{host}: {output}");
     }
     assert!(site.heads().is_empty());
     let url = format!("http://127.0.0.1:{port}/");

@@ -37,7 +37,7 @@ fn tools_are_listed() {
         .run(&["tools", "ecoh"])
         .code(2)
         .tells("did you mean echo?")
-        .tells("and no server (there: time, broken)");
+        .tells("and not a server (configured: time, broken)");
     Scene::new(script()).run(&["tools", "a", "b"]).code(2);
     Scene::new(script())
         .run(&["tools", "--all", "echo"])

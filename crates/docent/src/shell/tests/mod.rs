@@ -215,7 +215,7 @@ impl Scene {
         let desk = Desk { console, questions, folder, servers, memory: None };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let outcome = runtime.block_on(perform(&command, &stage, desk)).map_err(screened);
-        let (code, told) = match outcome {
+        let (code, message) = match outcome {
             Ok(code) => (code, String::new()),
             Err(error) => {
                 let code = if error.is::<UsedWrongly>() { 2 } else { 1 };
@@ -223,7 +223,7 @@ impl Scene {
             }
         };
         let asked = asked.lock().unwrap().clone();
-        Ended { code: format!("{code:?}"), err: err.text() + &told, out, asked }
+        Ended { code: format!("{code:?}"), err: err.text() + &message, out, asked }
     }
 }
 

@@ -76,24 +76,24 @@ fn questions_have_answers() {
     );
     answers(SCREEN, "y\n", "sampling/createMessage", json!({}), Err(-1));
     answers(SCREEN, "", "tools/list", json!({}), Err(-32601));
-    let told = answers(
+    let output = answers(
         PIPE,
         "y\n",
         "elicitation/create",
         json!({"message": "Who?"}),
         Ok(json!({"action": "decline"})),
     );
-    assert!(told.contains("Who?\nDeclined: not a terminal"), "{told}");
+    assert!(output.contains("Who?\nDeclined: not a terminal"), "{output}");
     let visit =
         |url: &str| json!({"mode": "url", "message": "Log in", "url": url, "elicitationId": "1"});
-    let told = answers(
+    let output = answers(
         SCREEN,
         "?\ny\n",
         "elicitation/create",
         visit("https://good.example@evil.example/x"),
         Ok(json!({"action": "accept"})),
     );
-    assert!(told.contains("address at evil.example:"), "{told}");
+    assert!(output.contains("address at evil.example:"), "{output}");
     answers(
         SCREEN,
         "d\n",

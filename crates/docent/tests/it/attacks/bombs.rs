@@ -37,7 +37,7 @@ fn bombs(place: &Place) {
 }
 
 #[tokio::test]
-async fn a_schema_that_unfolds_without_end_stops_nobody() {
+async fn an_endless_schema_stops_no_other_call() {
     or_skip!(find_program("python3"));
     let mut definitions = Map::new();
     for n in 0..40 {
@@ -88,14 +88,14 @@ async fn patterns_made_to_take_for_ever_are_answered() {
     server.open(LEGACY).await.unwrap();
     let word = "a".repeat(40) + "b";
     for (name, _) in patterns {
-        let told = told(&mut server, &format!("odd__{name}"), json!({"x": word})).await;
+        let reply = told(&mut server, &format!("odd__{name}"), json!({"x": word})).await;
         // One pass decides the first; the others are the server's own to match.
         let want = if name == "plain" { "argument `x`" } else { "\"text\":\"done\"" };
-        assert!(told.contains(want), "{name}: {told}");
+        assert!(reply.contains(want), "{name}: {reply}");
     }
     let arguments = json!({"file": "a.py", "analysisType": "security"});
-    let told = told(&mut server, "analyze_code", arguments).await;
-    assert!(told.contains("no-frobnicate") && told.contains("own.yml"), "{told}");
+    let reply = told(&mut server, "analyze_code", arguments).await;
+    assert!(reply.contains("no-frobnicate") && reply.contains("own.yml"), "{reply}");
 }
 
 #[test]
@@ -182,8 +182,8 @@ async fn a_page_whose_addresses_would_fill_the_memory_is_read() {
         [("/pictures", "![](https://h.test/aa"), ("/links", "[y](https://h.test/aa")]
     {
         let url = json!({"url": format!("http://{}{path}#page", site.address)});
-        let told = told(&mut server, "fetch_page", url).await;
-        assert!(told.contains("\"isError\":false") && told.contains(want), "{path}: {told:.500}");
+        let reply = told(&mut server, "fetch_page", url).await;
+        assert!(reply.contains("\"isError\":false") && reply.contains(want), "{path}: {reply:.500}");
         let peak = peak(&server);
         assert!(peak < BOUND, "{path}: {peak} kB");
     }

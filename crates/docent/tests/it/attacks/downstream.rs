@@ -145,7 +145,7 @@ async fn a_registry_adds_nothing_that_makes_a_loader_run_other_code() {
 }
 
 #[tokio::test]
-async fn hidden_text_in_a_definition_is_shown_and_told() {
+async fn hidden_text_in_a_definition_is_shown_and_reported() {
     or_skip!(find_program("python3"));
     // Turned round, of no width, in a terminal's red, and written in tags.
     let hidden = "Adds \u{202e}numbers\u{200b}\u{1b}[31m.\u{e0041}\u{e0042}";

@@ -99,15 +99,15 @@ async fn no_address_leads_inside() {
         ("user:pass@127.0.0.1", "user or password"),
     ] {
         let url = format!("http://{host}:{port}/");
-        let told = told(&mut server, "fetch_page", json!({"url": url})).await;
-        assert!(told.contains("\"isError\":true") && told.contains(why), "{url}: {told}");
+        let output = told(&mut server, "fetch_page", json!({"url": url})).await;
+        assert!(output.contains("\"isError\":true") && output.contains(why), "{url}: {output}");
     }
     for (url, why) in [
         ("file:///etc/passwd", "only http and https"),
         ("http://169.254.169.254/latest/meta-data/", "does not allow"),
     ] {
-        let told = told(&mut server, "fetch_page", json!({"url": url})).await;
-        assert!(told.contains("\"isError\":true") && told.contains(why), "{url}: {told}");
+        let output = told(&mut server, "fetch_page", json!({"url": url})).await;
+        assert!(output.contains("\"isError\":true") && output.contains(why), "{url}: {output}");
     }
     assert_eq!(site.asked(), ["/fine"]);
 }
@@ -137,10 +137,10 @@ async fn no_redirect_leads_inside() {
     server.open(LEGACY).await.unwrap();
     for (path, to) in &ways {
         let url = json!({"url": format!("http://{outer}{path}")});
-        let told = told(&mut server, "fetch_page", url).await;
+        let output = told(&mut server, "fetch_page", url).await;
         let is_fine = *path == "/named";
-        assert_eq!(told.contains(READABLE), is_fine, "{to}: {told}");
-        assert_eq!(told.contains("\"isError\":false"), is_fine, "{to}: {told}");
+        assert_eq!(output.contains(READABLE), is_fine, "{to}: {output}");
+        assert_eq!(output.contains("\"isError\":false"), is_fine, "{to}: {output}");
     }
     assert_eq!(outside.asked(), ways.map(|(path, _)| path));
     assert_eq!(named.asked(), ["/there"]);
@@ -152,7 +152,7 @@ async fn the_web_is_off_until_hosts_are_named() {
     let place = Place::new();
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
-    let told = told(&mut server, "web_search", json!({"query": "mcp"})).await;
-    assert!(told.contains("[policy.network]") && told.contains("html.duckduckgo.com"), "{told}");
-    assert!(told.contains("Search error: ") && told.contains("\"isError\":true"), "{told}");
+    let output = told(&mut server, "web_search", json!({"query": "mcp"})).await;
+    assert!(output.contains("[policy.network]") && output.contains("html.duckduckgo.com"), "{output}");
+    assert!(output.contains("Search error: ") && output.contains("\"isError\":true"), "{output}");
 }

@@ -26,9 +26,9 @@ fn commands_refuse_a_pipe_as_their_path() {
         (&["analyze", "manual", "--output", "src/pipe.py"], "not a regular file (named pipe)"),
         (&["analyze", "manual", "--output", "src/socket.py"], "not a regular file (socket)"),
     ] {
-        let (code, told) = run(&fixture.place, args);
-        assert_ne!(code, 0, "{args:?}: {told}");
-        assert!(told.contains(want), "{args:?}: no {want:?} in {told}");
+        let (code, text) = run(&fixture.place, args);
+        assert_ne!(code, 0, "{args:?}: {text}");
+        assert!(text.contains(want), "{args:?}: no {want:?} in {text}");
     }
     fixture.writer.was_not_woken();
 }
@@ -51,10 +51,10 @@ fn streams_that_are_open_already_are_read_and_written() {
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         let ended = child.wait_with_output().unwrap();
-        let told = String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap();
-        assert!(ended.status.success(), "{args:?}: {told}");
-        assert!(told.contains(want), "{args:?}: no {want:?} in {told}");
-        assert_eq!(args.contains(&"/dev/stdout"), told.contains("\"structure\""), "{told}");
+        let text = String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap();
+        assert!(ended.status.success(), "{args:?}: {text}");
+        assert!(text.contains(want), "{args:?}: no {want:?} in {text}");
+        assert_eq!(args.contains(&"/dev/stdout"), text.contains("\"structure\""), "{text}");
     }
 }
 
@@ -63,9 +63,9 @@ fn streams_that_are_open_already_are_read_and_written() {
 fn the_key_of_the_index_may_be_a_pipe() {
     let place = Place::new();
     pipe(&place.0.path().join(".cache/docent/key"));
-    let (code, told) = run(&place, &["index"]);
-    assert_eq!(code, 0, "{told}");
-    assert!(told.contains("key: it is not a regular file"), "{told}");
+    let (code, text) = run(&place, &["index"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("key: it is not a regular file"), "{text}");
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_collection_that_is_a_pipe_is_a_problem() {
     let elsewhere = place.0.path().join("elsewhere.md");
     pipe(&elsewhere);
     place.settings(&format!("[docs.collections.outside]\npath = {elsewhere:?}\n"));
-    let (_, told) = run(&place, &["docs", "sync"]);
-    assert_eq!(told.matches("named pipe").count(), 2, "{told}");
+    let (_, text) = run(&place, &["docs", "sync"]);
+    assert_eq!(text.matches("named pipe").count(), 2, "{text}");
 }
 
 /// A project may come with a pipe in the place of its file of settings; nothing waits for it.
@@ -87,10 +87,10 @@ fn a_project_s_settings_may_be_a_pipe() {
         let place = Place::new();
         pipe(&place.project().join(name));
         for args in [&["config", "show"][..], &["serve"], &["index"], &["docs", "list"]] {
-            let (code, told) = run(&place, args);
-            assert_eq!(code, 1, "{args:?}: {told}");
-            assert!(told.contains("not a regular file (named pipe)"), "{args:?}: {told}");
-            assert!(told.contains(name), "{args:?}: {told}");
+            let (code, text) = run(&place, args);
+            assert_eq!(code, 1, "{args:?}: {text}");
+            assert!(text.contains("not a regular file (named pipe)"), "{args:?}: {text}");
+            assert!(text.contains(name), "{args:?}: {text}");
         }
     }
 }
@@ -108,9 +108,9 @@ fn a_project_s_env_file_may_be_a_pipe() {
         (&["config", "show", "--env-file"], 1, "not a regular file (named pipe)"),
         (&["serve", "--env-file"], 1, "not a regular file (named pipe)"),
     ] {
-        let (ended, told) = run(&place, args);
-        assert_eq!(ended, code, "{args:?}: {told}");
-        assert!(told.contains(want), "{args:?}: no {want:?} in {told}");
+        let (ended, text) = run(&place, args);
+        assert_eq!(ended, code, "{args:?}: {text}");
+        assert!(text.contains(want), "{args:?}: no {want:?} in {text}");
     }
     writer.was_not_woken();
 }
@@ -125,10 +125,10 @@ fn settings_may_come_through_a_pipe_that_the_user_names() {
         let settings = settings.clone();
         move || fs::write(settings, "limits.sessions = 7\n").unwrap()
     });
-    let (code, told) = run(&place, &["config", "show", "--config", settings.to_str().unwrap()]);
+    let (code, text) = run(&place, &["config", "show", "--config", settings.to_str().unwrap()]);
     writer.join().unwrap();
-    assert_eq!(code, 0, "{told}");
-    assert!(told.contains("limits.sessions = 7"), "{told}");
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("limits.sessions = 7"), "{text}");
 }
 
 /// Files that the user's settings name: each is refused by its name, and none is waited for.
@@ -152,8 +152,8 @@ fn files_that_settings_name_may_be_pipes() {
         (format!("server.logging.file = {at:?}\n"), at.to_str().unwrap()),
     ] {
         place.settings(&settings);
-        let (_, told) = run(&place, &["serve"]);
-        assert!(told.contains(want), "{settings}: no {want:?} in {told}");
+        let (_, text) = run(&place, &["serve"]);
+        assert!(text.contains(want), "{settings}: no {want:?} in {text}");
     }
 }
 

@@ -141,7 +141,7 @@ fn project() -> Place {
 
 async fn everything_answers(place: &Place) -> String {
     let mut session = Session::open(place, &[], Way::Stdio).await;
-    let mut told = String::new();
+    let mut text = String::new();
     for (tool, arguments) in [
         ("analyze_repository", json!({"path": ".", "depth": "deep"})),
         ("check_documentation", json!({"path": "."})),
@@ -155,12 +155,12 @@ async fn everything_answers(place: &Place) -> String {
     ] {
         let answer = session.call(tool, arguments).await;
         assert!(!super::is_error(&answer), "{tool}: {answer}");
-        told.push_str(&answer.to_string());
+        text.push_str(&answer.to_string());
     }
     let params = json!({"name": "document_repository", "arguments": {}});
     let answer = session.ask("prompts/get", params).await;
     assert!(!super::is_error(&answer), "{answer}");
-    told
+    text
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -169,11 +169,11 @@ async fn files_that_are_read_by_name_may_be_pipes() {
     for name in READ_BY_NAME {
         replace(&place.project().join(name), Kind::Pipe);
     }
-    let told = everything_answers(&place).await;
+    let text = everything_answers(&place).await;
     for name in ["README.md", "package.json", "Cargo.toml", "Makefile"] {
-        assert!(told.contains(&format!("{name}: not a regular file (named pipe)")), "{name}");
+        assert!(text.contains(&format!("{name}: not a regular file (named pipe)")), "{name}");
     }
-    assert!(told.contains("its rules are ignored: not a regular file (named pipe)"), "{told}");
+    assert!(text.contains("its rules are ignored: not a regular file (named pipe)"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -182,8 +182,8 @@ async fn files_that_are_read_by_name_may_be_links_to_a_pipe() {
     for name in READ_BY_NAME {
         replace(&place.project().join(name), Kind::Link);
     }
-    let told = everything_answers(&place).await;
-    assert!(told.contains("is a symbolic link to a named pipe; not followed"), "{told}");
+    let text = everything_answers(&place).await;
+    assert!(text.contains("is a symbolic link to a named pipe; not followed"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -191,8 +191,8 @@ async fn files_that_are_read_by_name_may_be_sockets() {
     let place = project();
     let names = ["README.md", "LICENSE", "package.json", ".gitignore", "docs/index.md"];
     let _listeners: Vec<_> = names.map(|name| socket(&place.project().join(name))).into();
-    let told = everything_answers(&place).await;
-    assert!(told.contains("LICENSE: not a regular file (socket)"), "{told}");
+    let text = everything_answers(&place).await;
+    assert!(text.contains("LICENSE: not a regular file (socket)"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -239,9 +239,9 @@ fn commands_walk_over_pipes() {
         (&["search", "plain"], "plain.py"),
         (&["analyze", ".", "--depth", "deep"], "not a regular file (named pipe)"),
     ] {
-        let (code, told) = run(&place, args);
-        assert_eq!(code, 0, "{args:?}: {told}");
-        assert!(told.contains(want), "{args:?}: no {want:?} in {told}");
+        let (code, text) = run(&place, args);
+        assert_eq!(code, 0, "{args:?}: {text}");
+        assert!(text.contains(want), "{args:?}: no {want:?} in {text}");
     }
 }
 

@@ -56,13 +56,13 @@ async fn traces(walk: &mut Walk, place: &Place) {
 async fn log_messages(walk: &mut Walk, server: &mut Child) {
     walk.differs("287-297");
     ask(server, ANALYZE).await;
-    let told = server.notification("notifications/message").await.unwrap();
-    let params = &told["params"];
+    let output = server.notification("notifications/message").await.unwrap();
+    let params = &output["params"];
     assert_eq!((&params["level"], &params["logger"]), (&json!("info"), &json!("docent.repo")));
     let data = params["data"].as_object().unwrap();
     let (first, sentence) = data.iter().next().unwrap();
     assert_eq!(first, "message");
-    assert!(sentence.as_str().unwrap().starts_with("Repository analysis completed"), "{told}");
+    assert!(sentence.as_str().unwrap().starts_with("Repository analysis completed"), "{output}");
     assert_eq!(
         (&data["path"], &data["files"], &data["partial"]),
         (&json!("my-project"), &json!(3), &json!(false))
