@@ -220,7 +220,7 @@ def noise(checks, place):
     for how in ("flood", "garbage"):
         reply = bench.call("write", how, timeout=60)
         checks.that(f"a server with {how} is heard", not failed(reply) and pid_of(reply) == first, text(reply))
-    checks.equal("and goes on", bench.pid(), first)
+    checks.equal("and continues", bench.pid(), first)
     with open(f"/proc/{bench.peer.child.pid}/status", encoding="utf-8") as file:
         rss = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
     checks.that("a flood is not kept in memory", rss < RSS_LIMIT_KB, f"{rss} kB")
@@ -422,14 +422,14 @@ def held(docent):
         try:
             descriptors, threads = (len(os.listdir(f"/proc/{pid}/{what}")) for what in ("fd", "task"))
         except OSError:
-            continue  # It has ended meanwhile.
+            continue  # It has ended in the meantime.
         for what, count in (("processes", 1), ("descriptors", descriptors), ("threads", threads)):
             found[what] += count
     return found
 
 
 def lane(peer, name, rounds, problems):
-    """Calls one server until so many processes or sessions of it have answered, each ended before the next."""
+    """Calls a server until this many of its processes or sessions have answered, each ended before the next."""
     last, tries = None, 0
     while rounds and not problems:
         reply = call(peer, f"{name}__read", {"how": "ok"}, ANSWER_SECONDS)
@@ -495,7 +495,7 @@ def two_clients(checks, place):
     for client in clients:
         client.open()
         places.settled(client, ["shared"])
-    # The ids go on from the same number.
+    # The ids continue from the same number.
     for client in clients:
         client.next_id = 1000
     wrong = []
@@ -584,8 +584,8 @@ def registries(checks, place):
     checks.that("a server of a registry is called", first, "no answer")
     write(early=early, late=late)
     places.settled(peer, ["late"])
-    checks.that("a server that a registry has from now on is called", pid_of(peer.call("late__read", {"how": "ok"})), "no answer")
-    checks.equal("the others of the registry go on", pid_of(peer.call("early__read", {"how": "ok"})), first)
+    checks.that("a server added to a registry is called", pid_of(peer.call("late__read", {"how": "ok"})), "no answer")
+    checks.equal("the others of the registry continue", pid_of(peer.call("early__read", {"how": "ok"})), first)
     peer.close()
 
 

@@ -122,7 +122,7 @@ def roots(checks, way, client):
     def listed():
         return places.text(client.peer.call(way.tool("get-roots-list")).get("result", {}))
 
-    # The server asks 350 ms after the handshake and remembers; until then it says that there are none.
+    # The server asks 350 ms after the handshake and caches the answer; until then it reports no roots.
     found = places.until(lambda: (lambda said: said if "file:///tmp/one" in said else None)(listed()), 10, 0.1)
     checks.that(f"{way.name} roots reach the server", found, lambda: f"file:///tmp/one expected in {listed()!r}")
     client.roots = [{"uri": "file:///tmp/two", "name": "two"}, {"uri": "file:///tmp/three"}]
@@ -264,13 +264,13 @@ def cancellation(checks, way, client):
         "name": way.tool("trigger-long-running-operation"), "arguments": {"duration": 2 * STEP, "steps": 2}}, token="kept")
     peer.cancel(pending)
     reply = peer.call(way.tool("echo"), {"message": "after"})
-    checks.that(f"{way.name} calls go on after a cancellation", "after" in json.dumps(reply), report.shown(reply))
+    checks.that(f"{way.name} calls work after a cancellation", "after" in json.dumps(reply), report.shown(reply))
     since = len(peer.notes)
     time.sleep(SILENCE)
     late = [one for one in peer.notes[since:] if one.get("params", {}).get("progressToken") == "cancelled"]
     # The end of its stream is no answer.
     replies = [one for one in list(pending.box.queue) if not isinstance(one, peers.Lost)]
-    # The server itself goes on counting; docent does not pass that on.
+    # The server itself continues counting; docent does not forward that.
     checks.that(f"{way.name} a cancelled call says nothing more", (not late or not way.prefix) and not replies,
                 f"progress {len(late)}, answers {report.shown(replies)}")
     reply = other.wait()

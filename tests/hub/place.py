@@ -118,7 +118,7 @@ class Place:
         return path
 
     def stdio(self, config, env=None, **more):
-        """A client on a docent of its own."""
+        """A client of a new docent process."""
         argv = [self.given.docent, "serve", "--config", config, "--root", self.root, "--rate-limit", "0"]
         return peers.Stdio(argv, cwd=self.root, env=self.environment(env), **more)
 

@@ -91,7 +91,7 @@ class Checks:
         return self.group(name, body, *arguments)
 
     def group(self, name, body, *arguments):
-        """Like `case`, for a body with cases of its own: runs those that the filter selects."""
+        """Like `case`, for a body with its own cases: runs those that the filter selects."""
         self.running = name
         try:
             return body(*arguments)

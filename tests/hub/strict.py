@@ -425,7 +425,7 @@ class Session:
             while not holds():
                 if time.monotonic() > end:
                     return False
-                # Whether the other side is gone has no event of its own.
+                # There is no event for the other side being gone.
                 self.changed.wait(0.05)
         return True
 

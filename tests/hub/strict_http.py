@@ -211,7 +211,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         body = Body(self, streams=True)
         session = Session(body)
-        # Every POST stands for itself, so ids may come again; only the first may try the other era.
+        # Every POST is independent, so ids may repeat; only the first may try the other era.
         session.greeted = self.server.met
         self.server.met = True
         server.receive(session, message, body)

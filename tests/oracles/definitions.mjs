@@ -18,7 +18,7 @@ function* files(at) {
 
 const isFunction = (node) => node !== undefined && (ts.isArrowFunction(node) || ts.isFunctionExpression(node));
 
-/** Whether a variable stands at the top of its file. */
+/** Whether a variable is at the top level of its file. */
 function isTop(node) {
   const statement = node.parent?.parent;
   return statement !== undefined && ts.isVariableStatement(statement) && ts.isSourceFile(statement.parent);
@@ -81,7 +81,7 @@ for (const path of files(folder)) {
     ts.forEachChild(node, (child) => void open.push({ node: child, names: inner }));
   }
   const withBody = new Set(definitions.filter((one) => !one.bare).map((one) => `${one.group} ${one.name}`));
-  // What only repeats the head of a function that has a body is no definition of its own.
+  // A repeated signature of a function that has a body is not a separate definition.
   const kept = definitions.filter((one) => !one.bare || !withBody.has(`${one.group} ${one.name}`));
   console.log(JSON.stringify({ path: relative(folder, path), definitions: kept }));
 }

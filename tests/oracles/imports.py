@@ -26,7 +26,7 @@ def module_of(path):
 
 
 def ours(facts, folder, package):
-    # Only the package is looked at, in a folder of its own: its neighbours are not part of the repository.
+    # Only the package is analyzed, in a separate folder: its neighbors are not part of the repository.
     with tempfile.TemporaryDirectory() as alone:
         shutil.copytree(folder / package, pathlib.Path(alone) / package)
         run = subprocess.run([facts, alone, "imports"], check=True, capture_output=True, text=True)

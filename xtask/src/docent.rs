@@ -39,7 +39,7 @@ impl Depth {
     }
 }
 
-/// A docent binary with a home folder of its own.
+/// A docent binary with its own home folder.
 #[derive(Debug)]
 pub(crate) struct Docent {
     program: PathBuf,

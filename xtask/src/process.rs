@@ -107,7 +107,7 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Starts the command in a group of its own, without standard input.
+    /// Starts the command in its own process group, without standard input.
     pub(crate) fn spawn(command: &mut Command, output: Output) -> Result<Self> {
         let mut child = command
             .process_group(0)

@@ -1,6 +1,6 @@
 """The cases that every client must pass, with any version of the Python client.
 
-A program hands `run` a function that connects and gives back a peer: an object with the methods that the cases use.
+A program passes `run` a function that connects and returns a peer: an object with the methods that the cases use.
 Every case prints `ok NAME` or `FAIL NAME: why`; the exit code is 1 when one failed.
 """
 

@@ -1,6 +1,6 @@
 // What every client must be able to do, whichever TypeScript package makes the connection.
 //
-// A program hands `run` a function that connects and gives back a peer: an object with the methods that the cases use.
+// A program passes `run` a function that connects and returns a peer: an object with the methods that the cases use.
 // Every case prints `ok NAME` or `FAIL NAME: why`; the exit code is 1 when one failed.
 
 import { appendFile, readFile } from "node:fs/promises";

@@ -69,7 +69,7 @@ impl Outcome {
             all.merge(record);
         }
         row(out, "all", &mut all)?;
-        writeln!(out, "\n| meanwhile | times |\n|---|--:|")?;
+        writeln!(out, "\n| fault | times |\n|---|--:|")?;
         for (what, times) in &self.faults {
             writeln!(out, "| {what} | {times} |")?;
         }

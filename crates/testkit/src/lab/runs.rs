@@ -26,7 +26,7 @@ pub struct Run {
     pub answers: usize,
 }
 
-/// A collection in a store of its own.
+/// A collection in its own store.
 #[derive(Debug)]
 pub struct Filled {
     store: Embedded,

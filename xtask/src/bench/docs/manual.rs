@@ -1,4 +1,4 @@
-//! The measured collection: pages in a folder of its own, and questions with the pages that answer them.
+//! The measured collection: a folder of pages, and questions with the pages that answer them.
 
 use crate::{
     bench::repo::copies,

@@ -40,7 +40,7 @@ const TOOL: &str = "search_documentation";
 const HITS: u32 = 20;
 const NOTE: &str = "the median of the samples and their range; × is the figure divided by that of docent; CPU is user and\n  \
     system time of the whole process, and RSS its peak, as `wait4` counts them; files come from the page cache;\n  \
-    tantivy reads every page into one document with the tags taken out, and knows no other sync than a first one";
+    tantivy reads every page into one document without tags, and always syncs from nothing";
 
 /// Options of `cargo xtask bench docs`.
 #[derive(Debug, clap::Args)]
