@@ -518,9 +518,9 @@ async fn findings_say_where_and_what_to_do() {
     assert_eq!(
         text_of(&got),
         "bad.py (Python): 2 security findings\n\
-         - line 2 [high, CWE-798] hard-coded-secret: a secret stands in the source. API_KEY = '…'\n  \
-         fix: read it from the environment or a secret store, and replace the one that was published\n\
-         - line 3 [high, CWE-78] os-system: the command goes through a shell. os.system(cmd)\n  \
+         - line 2 [high, CWE-798] hard-coded-secret: hard-coded secret. API_KEY = '…'\n  \
+         fix: read it from the environment or a secret store, and rotate the exposed one\n\
+         - line 3 [high, CWE-78] os-system: the command is run through a shell. os.system(cmd)\n  \
          fix: use subprocess.run with a list of arguments"
     );
     assert!(!got.structured.unwrap().to_string().contains("0123456789"));

@@ -146,9 +146,9 @@ fn every_field_of_a_finding() {
             confidence: Confidence::Medium,
             line: 3,
             end_line: 3,
-            message: "a secret stands in the source".into(),
+            message: "hard-coded secret".into(),
             evidence: "API_KEY = '…'".into(),
-            fix: "read it from the environment or a secret store, and replace the one that was published".into(),
+            fix: "read it from the environment or a secret store, and rotate the exposed one".into(),
         }
     );
     let order: Vec<_> = all.iter().map(|one| (one.rule.as_str(), one.line, one.end_line)).collect();
