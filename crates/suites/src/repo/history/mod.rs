@@ -199,7 +199,8 @@ fn today<'a>(log: &'a Log, tree: &Tree, repository: &Repository) -> Vec<FileLog<
     files
 }
 
-/// Without a work tree, the files of the newest commit are the current ones; secrets are excluded as in the walk.
+/// Whether a path is a current file: without a work tree, the files of the newest commit are; secrets are excluded as
+/// in the walk.
 fn is_of_today(path: &str, entry: &PathLog, tree: &Tree, repository: &Repository) -> bool {
     if repository.bare {
         entry.tracked == Tracked::File && denied(path, false).is_none()

@@ -339,7 +339,7 @@ impl<'s> Workshop<'s> {
         }
     }
 
-    /// Whether a flag selects the target: `tox run -e style` is `tox -e style`, and `bundle exec rake` precedes its
+    /// Whether a flag can select the target: `tox run -e style` is `tox -e style`, and `bundle exec rake` precedes its
     /// task.
     fn by_flag(&self, tool: &str, name: &str, folder: &str) -> bool {
         matches!(tool, "tox" | "nox") && self.names_target(name, folder)
