@@ -6,10 +6,10 @@ import math
 import re
 
 K1, B = 1.2, 0.75
-# The title says what a section is about.
+# The title describes a section's topic.
 TITLE_TIMES = 3
 HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1>", re.S)
-# Links to the pages around.
+# Navigation links.
 NAVIGATION = re.compile(r'<div class="nav(?:header|footer)">.*?</div>', re.S)
 HEADING = re.compile(r"<h[1-6]\b[^>]*>(.*?)</h[1-6]>", re.S)
 TAG = re.compile(r"<[^>]+>")
@@ -93,6 +93,6 @@ class Pages:
             best[self.owners[part]] = max(best[self.owners[part]], score)
         for number, score in self.whole.scores(asked).items():
             best[number] += score
-        # Ties in the order of names, so that every run gives the same.
+        # Sort ties by name, so that every run gives the same result.
         order = sorted(best.items(), key=lambda item: (-item[1], self.names[item[0]]))
         return [self.names[number] for number, _ in order[:places]]

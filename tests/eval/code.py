@@ -26,7 +26,7 @@ HITS = 10
 SEED = 7
 LEAST_WORDS = 4
 LONGEST = 900
-# What is tested or translated there is not what the package is about.
+# Folders with tests and translations, not the package itself.
 LEFT_OUT = {".git", ".docent", "tests", "test", "testing", "docs", "locale", "node_modules"}
 NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -51,7 +51,7 @@ def blank(file, path):
         if found is None:
             continue
         first, last = found.lineno - 1, found.end_lineno
-        # A body must not become empty.
+        # A body must not be empty.
         lines[first:last] = [lines[first][: found.col_offset] + "pass"] + [""] * (last - first - 1)
         if isinstance(node, NAMED):
             asked = " ".join(found.value.value.strip().split("\n\n")[0].split())[:LONGEST]

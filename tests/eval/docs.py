@@ -24,7 +24,7 @@ from wire import ENVIRONMENT, Server
 
 HITS = 20
 PLACES = 10
-# What a reader may take for an answer.
+# The minimum score of a displayed answer.
 SURE = 0.7
 
 
@@ -80,7 +80,7 @@ def measure(docent, root, asked):
     took = time.perf_counter() - began
     found, waits = {}, []
     with Server(docent, root) as server:
-        # What the first question has to wait for is not what a question costs.
+        # The first question includes startup costs, so don't time it.
         ask(server, "warm up")
         for question, _ in asked:
             began = time.perf_counter()

@@ -13,10 +13,10 @@ import random
 import re
 
 INDEX = "bookindex.html"
-# Pages that lead to the others, and say nothing themselves.
+# Pages that only link to others.
 LEFT_OUT = {INDEX, "index.html", "biblio.html", "legalnotice.html"}
 SEED = 7
-# A term on more pages than this is about none of them.
+# A term with more pages than this is too general.
 MOST_PAGES = 5
 
 

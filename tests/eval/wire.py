@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 
-# Nothing of the user's own configuration is to count.
+# Ignore the user's own configuration.
 HOME = tempfile.TemporaryDirectory(prefix="docent-eval-")
 ENVIRONMENT = {"HOME": HOME.name, "NO_COLOR": "1"}
 

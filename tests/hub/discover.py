@@ -145,7 +145,7 @@ def parallel(checks, peer, call):
     reply = code(peer, call + f"const start = Date.now();\nawait Promise.all([{', '.join([one] * 5)}]);\n"
                  'return "took " + (Date.now() - start) + " ms";')
     took = re.search(r"took (\d+) ms", said(reply))
-    # One after the other they need five seconds.
+    # Sequentially they need five seconds.
     checks.that("calls that are awaited together run together", took and int(took[1]) < 4000, said(reply))
 
 

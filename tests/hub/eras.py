@@ -168,7 +168,7 @@ def errors(pair):
     reply = pair.peer.call(pair.tool("fail"))
     result = reply.get("result", {})
     failed = result.get("isError", result.get("is_error") if not pair.prefix else None)
-    # The plain dialect has the reason of a failure beside the content.
+    # The plain dialect has the reason of a failure next to the content.
     reason = places.text(result) or (result.get("error") if pair.client.revision == PLAIN else "")
     pair.that("a failed tool is an error result", failed is True and "it failed" in reason, reply)
     reply = pair.peer.call(pair.tool("broken"))
@@ -427,7 +427,7 @@ def no_violations(checks, servers):
 def check_direct(checks, place, servers):
     for server in servers:
         if server.transport == "websocket" or (server.transport == "http" and server.revision == "2024-11-05"):
-            continue  # The clients here have no such transport.
+            continue  # The clients here don't support this transport.
 
         def connect(server=server, **more):
             return peers.Http(server.spec["url"], **more) if server.listening else place.direct(server.spec, **more)

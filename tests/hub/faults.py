@@ -209,7 +209,7 @@ def hanging(checks, place):
         try:
             pending.wait(ANSWER_SECONDS)
         except peers.Lost:
-            break  # Told above.
+            break  # Reported above.
     checks.equal("the server outlives several of them", bench.pid(), first)
     bench.peer.close()
 
@@ -463,7 +463,7 @@ def thousand_rounds(checks, place):
     places.settled(peer, names)
     docent = peer.child.pid
     problems = run_lanes(peer, names, 3)
-    # What is held for good is there by now; what is not has the time to go.
+    # Permanent resources exist by now; wait for temporary ones to be released.
     resting = places.until(lambda: None if held(docent)["processes"] > RESTING else held(docent), REST_SECONDS, 0.1)
     problems += [] if resting else [f"before the rounds, {held(docent)} are held"]
     before = len(remote.lines("sessions"))
@@ -532,7 +532,7 @@ def two_clients(checks, place):
     check_gone(checks, "no orphan after HTTP", pids)
 
 
-# Files in a temporary folder, which confined servers may write to, are not followed; so none is confined.
+# Files in a temporary folder, which confined servers can write to, are not watched; so none is confined.
 FOLLOWED = {"mode": "off"}
 
 
@@ -662,7 +662,7 @@ def http_faults(checks, place):
     before = faulty.count("write", "ok")
     reply = remote("write", "ok")
     count = faulty.count("write", "ok") - before
-    # A 404 says that the call was not heard: it may be made again, once.
+    # A 404 means that the call was not processed: it may be retried once.
     checks.that("a call on a dropped session is made once", count == 1 and not failed(reply),
                 f"{count} times; {text(reply)}")
     faulty.listening.end()
@@ -674,7 +674,7 @@ def http_faults(checks, place):
     peer.close()
 
 
-# --- servers on the network that go away -------------------------------------------------------------------------------
+# --- remote servers that disappear -----------------------------------------------------------------------------------
 
 class Remote:
     """A strict server on a port, which can be taken away and brought back."""

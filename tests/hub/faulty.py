@@ -143,7 +143,7 @@ def main():
         print("faulty: no licence found", file=sys.stderr)
         sys.exit(3)
     if flag("grandchild"):
-        # It holds this process's standard output open.
+        # It keeps this process's standard output open.
         child = subprocess.Popen(["sleep", "1000"], stdin=subprocess.DEVNULL)
         write_down("pids", str(child.pid))
     if flag("ignore-term"):

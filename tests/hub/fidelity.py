@@ -20,7 +20,7 @@ DOT = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4
 TASK_SECONDS = 60
 
 
-# --- rules: what is not the same twice -------------------------------------------------------------------------------
+# --- rules for values that differ each time --------------------------------------------------------------------------
 
 TIMES = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?"
@@ -228,7 +228,7 @@ def call(peer, name, entry, place):
     if "task" not in reply.get("result", {}):
         return reply
     task = reply["result"]["task"]["taskId"]
-    # The server says how often to ask; its word is a second.
+    # The server specifies how often to ask, which is every second.
     seen = set()
 
     def done():

@@ -14,7 +14,7 @@ import report
 from peers import MODERN, Refused
 
 SERVER = "everything"
-# Time in which something that must not come would have come: two steps of the operation below.
+# The time in which an unwanted message would have arrived: two steps of the operation below.
 SILENCE = 1.2
 STEP = 0.5
 RESOURCE = "demo://resource/dynamic/text/1"
@@ -82,7 +82,7 @@ def sampling(checks, way, client):
     checks.equal(f"{way.name} sampling answer arrives whole", shown, client.sampled)
     client.sampled = Refused(-1, "User rejected sampling request")
     if way.modern:
-        return  # Input that is refused has no form in 2026-07-28: the client does not come back.
+        return  # 2026-07-28 has no form for declined input: the client does not come back.
     reply = client.peer.call(way.tool("trigger-sampling-request"), {"prompt": "When?"})
     checks.that(f"{way.name} a refused sampling is reported to the server",
                 reply.get("result", {}).get("isError") and "User rejected sampling request" in json.dumps(reply),
@@ -149,7 +149,7 @@ def task(checks, way, client):
     checks.equal(f"{way.name} a task is completed", status["status"], "completed")
 
 
-# --- what the server says by itself ----------------------------------------------------------------------------------
+# --- unsolicited server messages -------------------------------------------------------------------------------------
 
 def progress_of(peer, token):
     return [one["params"] for one in peer.notes
@@ -162,7 +162,7 @@ def progress(checks, way, client):
         client.peer.result("tools/call", {
             "name": way.tool("trigger-long-running-operation"), "arguments": arguments}, token=token)
         seen = [(one["progress"], one.get("total")) for one in progress_of(client.peer, token)]
-        # All of it comes before the answer.
+        # All of it arrives before the answer.
         checks.equal(f"{way.name} progress under the token {token!r}", seen, [(1, 3), (2, 3), (3, 3)])
     without = sum(one["method"] == "notifications/progress" for one in client.peer.notes)
     client.peer.result("tools/call", {
@@ -268,7 +268,7 @@ def cancellation(checks, way, client):
     since = len(peer.notes)
     time.sleep(SILENCE)
     late = [one for one in peer.notes[since:] if one.get("params", {}).get("progressToken") == "cancelled"]
-    # The end of its stream is no answer.
+    # The end of its stream is not an answer.
     replies = [one for one in list(pending.box.queue) if not isinstance(one, peers.Lost)]
     # The server itself continues counting; docent does not forward that.
     checks.that(f"{way.name} a cancelled call says nothing more", (not late or not way.prefix) and not replies,

@@ -218,7 +218,7 @@ class Peer:
         try:
             self.send(reply, None)
         except Lost:
-            pass  # Whoever asked is gone.
+            pass  # The peer is gone.
 
 
 class Pending:
@@ -318,7 +318,7 @@ class Http(Peer):
 
     def send(self, message, pending):
         if pending is None:
-            # Order matters for notifications: the next message waits until this one is taken.
+            # Order matters for notifications: the next message waits until this one is handled.
             self._exchange(message, None)
         else:
             threading.Thread(target=self._exchange, args=(message, pending), daemon=True).start()

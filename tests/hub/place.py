@@ -78,7 +78,7 @@ class Place:
         if name == "time":
             return {"command": os.path.join(python, "mcp-server-time"), "args": ["--local-timezone", "Etc/UTC"]}
         if name == "git":
-            # Commits have the same hash whenever they are made.
+            # Commits have the same hash at any time.
             moment = "1767323045 +0000"
             environment = {"GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment}
             return {"command": os.path.join(python, "mcp-server-git"), "args": [], "env": environment}
@@ -96,7 +96,7 @@ class Place:
     def configuration(self, servers, exposure="direct", more=(), mode="auto"):
         """Writes a configuration, with more lines for `[hub]`; returns its path."""
         self.made += 1
-        # What is installed for the tests may lie in a home, which is closed to servers.
+        # Programs installed for the tests may be in a home, which is closed to servers.
         given = [self.given.modules, self.given.python, self.given.node, HERE, sys.base_prefix, sys.prefix]
         if self.given.python:
             given.append(os.path.dirname(os.path.dirname(self.given.python)))

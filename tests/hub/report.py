@@ -41,7 +41,7 @@ def difference(expected, seen, at="$"):
         if len(expected) != len(seen):
             return f"{at} has {len(seen)} elements, and should have {len(expected)}: {shown(seen)}"
         return None
-    # True == 1 in Python, and not on the wire.
+    # True == 1 in Python, but not on the wire.
     if type(expected) is not type(seen) and not {type(expected), type(seen)} <= {int, float}:
         return f"{at} is {shown(seen)}, and should be {shown(expected)}"
     return None if expected == seen else f"{at} is {shown(seen)}, and should be {shown(expected)}"
@@ -105,7 +105,7 @@ class Checks:
         """The last line, and the exit code."""
         end_children()
         print(f"{self.passed} passed, {self.failed} failed", flush=True)
-        # Nothing was checked: without a filter, that is a mistake in the script.
+        # Nothing was checked: without a filter, that is a bug in the script.
         sys.exit(1 if self.failed or not (self.passed or self.word) else 0)
 
 

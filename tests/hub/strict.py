@@ -31,7 +31,7 @@ TOOLS = {
 DOCUMENT = "scripted://doc"
 TEMPLATE = DOCUMENT + "/{name}"
 PROMPT = "greet"
-# What every answer, item and notification has besides what the revision knows of.
+# Unknown fields added to every answer, item and notification.
 ODD = {"scriptedField": [1, {"deep": 0.7}]}
 META_ODD = {"_meta": {"scripted/note": "kept"}}
 METHODS = {"tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read", "prompts/list",
@@ -76,7 +76,7 @@ class Server:
     def receive(self, session, message, link):
         """Handles a message; replies go to `link`."""
         if isinstance(message, list):
-            # Batches came in with 2025-03-26's predecessor and went with 2025-06-18; docent has no reason to send one.
+            # Batches were added with 2025-03-26's predecessor and removed in 2025-06-18; docent has no reason to send one.
             self.violation("a batch", message)
             link.send(error(None, Problem(-32600, "no batches")))
             return
@@ -111,7 +111,7 @@ class Server:
         elif method in ("initialized", "notifications/initialized"):
             if not session.greeted:
                 self.violation("initialized before initialize", message)
-            # The plain dialect knows it by its bare name alone.
+            # The plain dialect uses only its bare name.
             session.ready = session.ready or method == "initialized" or not self.plain
         elif method == "notifications/cancelled":
             running = session.running.get(params.get("requestId"))
@@ -146,7 +146,7 @@ class Server:
         method, params = message["method"], message.get("params") or {}
         if self.modern:
             if method not in MODERN_METHODS:
-                # A client that does not know yet whom it talks to may try the other era, once and first.
+                # A client that does not know the server yet may try the other era once, as its first message.
                 if method != "initialize" or session.greeted:
                     self.violation("no such method in this revision", message)
                 if method == "initialize":

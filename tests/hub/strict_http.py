@@ -30,7 +30,7 @@ class Body:
             elif self.streams:
                 self.start()
                 self.handler.event(message)
-            # A server that can't stream keeps such things to itself.
+            # A server that can't stream doesn't send these.
             if final:
                 self.finish()
 
@@ -40,13 +40,13 @@ class Body:
             self.handler.begin_events()
 
     def finish(self):
-        # Once: a second end would be taken for the beginning of the next answer.
+        # Only once: a second end would be read as the start of the next answer.
         if self.started and not self.done:
             self.handler.end_events()
         self.done = True
 
     def hold(self, wait):
-        # The other side sees that the request is taken, and the stream can be seen to close.
+        # Shows the other side that the request was accepted, and makes the closing of the stream visible.
         if self.streams:
             with self.lock:
                 self.start()
@@ -167,7 +167,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def post_to_stream(self, server, path, message):
         session = self.server.sessions.get(urllib.parse.parse_qs(path.query).get("session", [""])[0])
         if path.path != "/messages":
-            # How a client finds out which transport this is: a POST of initialize, answered with 404 or 405.
+            # Clients detect the transport with a POST of initialize, answered with 404 or 405.
             self.reply(405)
         elif session is None:
             server.violation("a message for no stream", message)
@@ -175,7 +175,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             work = threading.Thread(target=server.receive, args=(session, message, session.link), daemon=True)
             work.start()
-            # What is acknowledged is done: the next message may come on another connection. A call may last.
+            # Finish before acknowledging, because the next message may use another connection. A call may take longer.
             if not (isinstance(message, dict) and message.get("method") == "tools/call"):
                 work.join()
             self.reply(202)

@@ -27,7 +27,7 @@ def modern(method, request_id=1, version=MODERN, capabilities=None, **params):
     return ask(method, request_id, _meta=meta, **params)
 
 
-# A revision, what is said on stdio, and what is written down of it; nothing for what is allowed.
+# A revision, the input on stdio, and the recorded violation; none for allowed input.
 SAID = [
     ("2025-06-18", [HELLO, READY, ask("tools/list")], None),
     ("2025-06-18", [ask("server/discover", 5), HELLO, READY, ask("tools/list")], None),
@@ -64,7 +64,7 @@ SAID = [
 
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 LIST = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/list"}
-# A revision, headers and one message in a POST, the status, and what is written down.
+# A revision, headers and one message of a POST, the status, and the recorded violation.
 POSTED = [
     (MODERN, JSON | LIST, modern("tools/list"), 200, None),
     (MODERN, JSON, modern("tools/list"), 400, "MCP-Protocol-Version"),
@@ -96,7 +96,7 @@ def on_pipes(checks, place, index, revision, messages, wanted):
     for message in messages:
         peer.send(message, None)
     if wanted:
-        # A call is answered beside the reading of standard input, whose end ends the server.
+        # A call is answered concurrently with reading standard input, whose end ends the server.
         places.until(lambda: violations(server), 10)
     peer.close()
     last = messages[-1]

@@ -1,4 +1,4 @@
-// What TypeScript's own parser says is defined in the files of a folder, one line of JSON a file.
+// The definitions that TypeScript's own parser finds in the files of a folder, one line of JSON per file.
 //
 //     node definitions.mjs PATH_TO_node_modules/typescript FOLDER
 import { readdirSync, readFileSync } from "node:fs";
@@ -24,7 +24,7 @@ function isTop(node) {
   return statement !== undefined && ts.isVariableStatement(statement) && ts.isSourceFile(statement.parent);
 }
 
-/** What a node defines: a group that is counted, "lends" for what only lends its name, or nothing. */
+/** What a node defines: a group that is counted, "lends" if it only provides a name prefix, or nothing. */
 function group(node) {
   if (ts.isFunctionDeclaration(node)) return node.name && "function";
   if (ts.isClassDeclaration(node)) return node.name && "type";

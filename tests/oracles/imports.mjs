@@ -1,10 +1,10 @@
-// Import edges of a TypeScript package's sources, held against dependency-cruiser's.
+// Compares the import edges of a TypeScript package's sources with dependency-cruiser's.
 //
 //     node imports.mjs --facts FACTS_BINARY --folder FOLDER_OF_SOURCES --cruiser PATH_TO_node_modules/dependency-cruiser
 //                      [--config TSCONFIG]
 //
 // Edges are pairs of files of the folder, compared as sets. Prints one line of JSON, and the first differences on the
-// error output; ends with 1 where recall or precision is below the floor. TypeScript has to be installed beside
+// error output; exits with 1 if recall or precision is below the floor. TypeScript must be installed next to
 // dependency-cruiser.
 
 import { execFileSync } from "node:child_process";

@@ -17,7 +17,7 @@ import sys
 LINES_FOR_ONE = 2000
 MEDIUM_SHARE = 0.8
 
-# Findings of bandit that are not about a weakness of the code: (test, file, line) and why.
+# Findings of bandit that are not weaknesses of the code: (test, file, line) and why.
 EXCEPTIONS = {}
 
 

@@ -46,7 +46,7 @@ async def lists_tools(peer, given):
 async def calls_tools(peer, given):
     for call in given.expect["calls"]:
         text, is_error = await peer.call(call["name"], call["arguments"])
-        # An index that is not built yet says so, and what to do.
+        # An index that is not built yet says so, with advice.
         for _ in range(50):
             if "Ask again in a moment" not in text:
                 break
@@ -113,7 +113,7 @@ async def cancels_a_call(peer, given):
     assert not is_error and after["text"] in text, f"{after['name']} afterwards: {text[:300]!r}"
 
 
-# In this order: later cases may rely on what earlier calls have made the server read.
+# Order matters: later cases may rely on files that earlier calls made the server read.
 CASES = {
     "server": introduces_itself, "tools": lists_tools, "calls": calls_tools, "resource": reads_resources,
     "subscribe": hears_of_updates, "prompt": gets_a_prompt, "completion": completes_an_argument,

@@ -95,7 +95,7 @@ def server(given):
 
 @asynccontextmanager
 async def connect(given):
-    # Subscribing by request is deprecated in favour of listening, which only the modern era has.
+    # Subscribing by request is deprecated in favor of listening, which only the modern era supports.
     warnings.simplefilter("ignore", DeprecationWarning)
     peer = Peer(given)
     async with peer.client:

@@ -1,7 +1,7 @@
-// What every client must be able to do, whichever TypeScript package makes the connection.
+// The cases that every client must pass, with any TypeScript package.
 //
 // A program passes `run` a function that connects and returns a peer: an object with the methods that the cases use.
-// Every case prints `ok NAME` or `FAIL NAME: why`; the exit code is 1 when one failed.
+// Every case prints `ok NAME` or `FAIL NAME: why`; the exit code is 1 if one failed.
 
 import { appendFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ function holds(text, wanted, what) {
   check(text.includes(wanted), `${what}: ${JSON.stringify(wanted)} is not in ${JSON.stringify(text.slice(0, 300))}`);
 }
 
-// In this order: later cases may rely on what earlier calls have made the server read.
+// Order matters: later cases may rely on files that earlier calls made the server read.
 const CASES = {
   async server(peer, { expect, era }) {
     check(peer.serverName() === expect.server, `the server calls itself ${peer.serverName()}, not ${expect.server}`);
@@ -48,7 +48,7 @@ const CASES = {
   async calls(peer, { expect }) {
     for (const call of expect.calls) {
       let { text, isError } = await peer.call(call);
-      // An index that is not built yet says so, and what to do.
+      // An index that is not built yet says so, with advice.
       for (let asked = 0; asked < 50 && text.includes("Ask again in a moment"); asked++) {
         ({ text, isError } = await peer.call(call));
       }
