@@ -67,9 +67,7 @@ pub(super) fn look(known: &Known<'_>, steps: &[Step<'_>], found: &mut Found) {
 
 /// Describes why an option or subcommand is suspect.
 pub(super) fn unspelt(program: &str, name: &str) -> String {
-    format!(
-        "{program} belongs to this project, and no source file contains {name} in any spelling"
-    )
+    format!("{program} belongs to this project, and no source file contains {name} in any spelling")
 }
 
 /// Returns the project's program that a command runs, and its arguments.

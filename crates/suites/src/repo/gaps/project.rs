@@ -182,10 +182,7 @@ pub(super) fn hot_spots(report: &Report) -> Vec<Gap> {
         let symbols = counted(undocumented(&spot.path), "public symbol");
         vec![gap(
             Severity::Medium,
-            format!(
-                "{} changed {} times and has {symbols} without docs",
-                spot.path, spot.changes
-            ),
+            format!("{} changed {} times and has {symbols} without docs", spot.path, spot.changes),
             "The next person has to read the whole file.",
             format!(
                 "Describe at the top of {} what it owns, and document its public symbols.",

@@ -630,9 +630,7 @@ fn the_last_step_explains_how_to_learn_more() {
     };
     assert_eq!(
         step(Depth::Quick, &[], true),
-        [
-            "Call again with depth `standard` for dependencies, commands, license and README gaps."
-        ]
+        ["Call again with depth `standard` for dependencies, commands, license and README gaps."]
     );
     assert_eq!(step(Depth::Deep, &[], true), [""; 0]);
     assert_eq!(

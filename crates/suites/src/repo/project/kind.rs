@@ -150,9 +150,7 @@ impl<'e> Evidence<'e> {
                 .iter()
                 .find(|(start, _)| name.rsplit('/').next().unwrap_or_default().starts_with(start));
             if let Some((_, host)) = host {
-                return plugin(format!(
-                    "the package name, {name}, is that of a {host} plugin"
-                ));
+                return plugin(format!("the package name, {name}, is that of a {host} plugin"));
             }
             if opened.is("Gradle") && opened.text.contains("java-gradle-plugin") {
                 return plugin(format!("{path} builds a Gradle plugin"));
@@ -371,10 +369,7 @@ impl<'e> Evidence<'e> {
     }
 
     fn library(library: &EntryPoint) -> (ProjectKind, String) {
-        (
-            ProjectKind::Library,
-            format!("{} exports {}", library.declared_in, library.name),
-        )
+        (ProjectKind::Library, format!("{} exports {}", library.declared_in, library.name))
     }
 
     /// Classifies the project by its description.

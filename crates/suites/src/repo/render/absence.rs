@@ -78,21 +78,13 @@ mod tests {
             ..Report::default()
         };
         let cases = [
-            (
-                at(Depth::Quick, &[]),
-                Part::Links,
-                "Links: not in a quick report. Use depth “deep”.",
-            ),
+            (at(Depth::Quick, &[]), Part::Links, "Links: not in a quick report. Use depth “deep”."),
             (
                 at(Depth::Quick, &[]),
                 Part::Project,
                 "Commands and entry points: not in a quick report. Use depth “standard”.",
             ),
-            (
-                at(Depth::Standard, &[]),
-                Part::Project,
-                "Commands and entry points: nothing found.",
-            ),
+            (at(Depth::Standard, &[]), Part::Project, "Commands and entry points: nothing found."),
             (at(Depth::Deep, &[]), Part::History, "History: no git repository found."),
             (
                 at(Depth::Deep, &["Git history"]),

@@ -39,10 +39,7 @@ pub(super) fn coverage(out: &mut Markup, report: &Report) {
     if !found.not_read.is_empty() {
         note(
             out,
-            &format!(
-                "Not read (unsupported languages): {}.",
-                found.not_read.join(", ")
-            ),
+            &format!("Not read (unsupported languages): {}.", found.not_read.join(", ")),
         );
     }
     if !found.undocumented.is_empty() {
@@ -201,8 +198,7 @@ pub(super) fn redundancy(out: &mut Markup, report: &Report) {
                 ]
             })
             .collect();
-        Table::new("Similar documents", &["One", "Other", "Similarity"], rows)
-            .write(out);
+        Table::new("Similar documents", &["One", "Other", "Similarity"], rows).write(out);
     }
     for (title, paths) in [("Not linked", &found.dead), ("Almost empty", &found.empty)] {
         if !paths.is_empty() {

@@ -15,9 +15,7 @@ use crate::repo::{
 pub(super) fn brief(report: &Report) -> String {
     match report.gaps.len() {
         0 => String::new(),
-        found => {
-            format!("{}, most important first.", counted(whole(found), "gap", "gaps"))
-        }
+        found => format!("{}, most important first.", counted(whole(found), "gap", "gaps")),
     }
 }
 

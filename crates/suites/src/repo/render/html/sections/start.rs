@@ -44,10 +44,7 @@ pub(super) fn write(out: &mut Markup, report: &Report) {
 /// Writes the best command of each purpose to copy, the others in a table.
 fn commands(out: &mut Markup, all: &[ProjectCommand]) {
     if all.is_empty() {
-        return note(
-            out,
-            "No commands found in manifests, Makefiles, CI files or the README.",
-        );
+        return note(out, "No commands found in manifests, Makefiles, CI files or the README.");
     }
     let mut seen: Vec<CommandPurpose> = Vec::new();
     let (mut best, mut others) = (Vec::new(), Vec::new());
