@@ -1,6 +1,6 @@
-//! Text in, ranked hits out: analysis, lexical and vector retrieval, and how the two are put together.
+//! The search engine: text analysis, lexical and vector retrieval, and ranking.
 //!
-//! Knows nothing of languages, documents or protocols: whoever wants to be found hands over [`Source`]s of [`Unit`]s.
+//! Knows nothing of languages, documents or protocols: callers supply [`Source`]s of [`Unit`]s.
 
 mod analysis;
 pub mod embed;

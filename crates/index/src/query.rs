@@ -1,4 +1,4 @@
-//! Questions and their answers.
+//! Queries and their results.
 
 use crate::{
     analysis::{exact_names, key, pair_key},
@@ -9,7 +9,7 @@ use crate::{
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
-/// Which units may be found. Whatever is empty leaves everything in.
+/// Filter for units. An empty field matches everything.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// Kinds of units.
@@ -22,12 +22,12 @@ pub struct Filter {
     pub paths: Paths,
 }
 
-/// Patterns of paths, such as `src/**/*.rs`. Without any, every path fits.
+/// Path patterns, such as `src/**/*.rs`. Without any, every path matches.
 #[derive(Debug, Clone, Default)]
 pub struct Paths(Option<GlobSet>);
 
 impl Paths {
-    /// The paths that one of these patterns fits.
+    /// Compiles patterns.
     pub fn parse(patterns: &[String]) -> Result<Self, StoreError> {
         let wrong = |pattern: &str| {
             let pattern = pattern.to_owned();
@@ -43,7 +43,7 @@ impl Paths {
 }
 
 impl Filter {
-    /// Whether it leaves everything in.
+    /// Whether it matches everything.
     pub(crate) fn is_open(&self) -> bool {
         self.kinds.is_empty()
             && self.collections.is_empty()
@@ -65,32 +65,32 @@ fn listed(wanted: &[String], one: &str) -> bool {
     wanted.is_empty() || wanted.iter().any(|wanted| wanted == one)
 }
 
-/// What is asked for.
+/// A search query.
 #[derive(Debug, Clone)]
 pub struct Query {
     /// A sentence, some words, or a name.
     pub text: String,
-    /// Hits wanted.
+    /// Maximum number of hits.
     pub limit: usize,
-    /// Hits to pass over first.
+    /// Number of hits to skip.
     pub offset: usize,
-    /// The least similarity of a hit.
+    /// Minimum similarity of a hit.
     pub threshold: f32,
-    /// Which units may be found.
+    /// Filter for units.
     pub filter: Filter,
-    /// Words that mean the same to whoever asks.
+    /// Synonyms.
     pub synonyms: Arc<Synonyms>,
-    /// At most so many hits of one source come before the acceptable hits of others: those that pass the threshold and are
-    /// at least half as similar as the best. The rest follow after these, shown as no more similar than they are.
+    /// Maximum number of hits per source before acceptable hits of others: those above the threshold and at least half
+    /// as similar as the best. The rest follow, with their similarity capped.
     pub per_source: Option<usize>,
-    /// Whether copies of one thing each have a place of their own.
+    /// Whether to list copies separately.
     pub copies: bool,
-    /// Whether the best lines of each hit are wanted.
+    /// Whether to include the best lines of each hit.
     pub snippets: bool,
 }
 
 impl Query {
-    /// The ten best of everything, however like they are.
+    /// A query for the ten best hits, without a threshold.
     pub fn new(text: impl Into<String>) -> Self {
         let filter = Filter::default();
         Self {
@@ -107,28 +107,28 @@ impl Query {
     }
 }
 
-/// A query as stores see it.
+/// An analyzed query, as used by stores.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// As it was asked, in lower case.
+    /// The text, in lower case.
     pub(crate) text: String,
-    /// Each of its terms once, in order.
+    /// Its terms without duplicates, in order.
     pub(crate) terms: Vec<String>,
-    /// Which of them are names of several parts.
+    /// Which terms are compound names.
     pub(crate) whole: Vec<bool>,
-    /// What stores keep of them.
+    /// Keys of the terms.
     pub(crate) keys: Vec<u32>,
-    /// What else may stand for each of them.
+    /// Alternatives for each term.
     pub(crate) forms: Vec<Vec<Form>>,
-    /// Its words that name something exactly, as a heading would have them.
+    /// Its exact names, as in headings.
     pub(crate) exact: Vec<String>,
-    /// The same of each two that follow one another.
+    /// Keys of consecutive terms.
     pub(crate) pairs: Vec<u32>,
-    /// Where it points, unless there is no model to ask.
+    /// Its vector, if a model is available.
     pub(crate) vector: Option<Vector>,
 }
 
-/// What a word counts that may have been meant beside the likeliest.
+/// Weight of a less likely spelling correction.
 const LESS_LIKELY: f32 = 0.8;
 
 impl Question {
@@ -136,7 +136,7 @@ impl Question {
         Self::with(text, vector, &Synonyms::default())
     }
 
-    /// With what else its words may stand for.
+    /// Analyzes a text, with synonyms.
     pub(crate) fn with(text: &str, vector: Option<Vector>, synonyms: &Synonyms) -> Self {
         let (mut terms, mut whole, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
         let mut places: HashMap<String, usize> = HashMap::new();
@@ -175,7 +175,7 @@ impl Question {
         }
     }
 
-    /// Adds terms that one of its own may have been meant to be.
+    /// Adds likely spellings for one of its terms.
     pub(crate) fn may_mean(&mut self, term: &str, others: &[String]) {
         let slot = self.terms.iter().position(|known| known == term);
         let one = |other: &String| Form {
@@ -187,7 +187,7 @@ impl Question {
         self.stand_for(slot.as_slice(), &forms);
     }
 
-    /// Which of its terms a term is, or stands for.
+    /// The terms that a term equals or is an alternative for.
     pub(crate) fn slots_of(&self, term: u32) -> impl Iterator<Item = usize> {
         let places: Range<usize> = 0..self.keys.len();
         places.filter(move |slot| {
@@ -198,64 +198,64 @@ impl Question {
     }
 }
 
-/// What was found.
+/// Result of a query.
 #[derive(Debug, Clone, Default)]
 pub struct Answer {
-    /// The hits that pass the threshold, best first.
+    /// Hits above the threshold, best first.
     pub hits: Vec<Hit>,
-    /// Where none passes: the nearest below it.
+    /// If there are none, the best below it.
     pub below: Vec<Hit>,
-    /// The generation that was searched.
+    /// Generation searched.
     pub generation: u64,
-    /// What the reader should know, such as that meaning was not looked at.
+    /// Remarks, such as that meaning was not used.
     pub notes: Vec<String>,
 }
 
-/// A unit that was found, and why.
+/// A hit with its score.
 #[derive(Debug, Clone)]
 pub struct Hit {
-    /// The unit and where it is.
+    /// The unit and its source.
     pub found: Found,
-    /// How well it answers: 0 to 1. At 0.7 and above it most likely does.
+    /// Similarity from 0 to 1; from 0.7 on it most likely answers the query.
     pub similarity: f32,
-    /// What that is made of.
+    /// Components of the score.
     pub parts: ScoreParts,
-    /// The question's words that it has.
+    /// Matching words of the query.
     pub matched: Vec<Matched>,
-    /// The lines of its body that answer best.
+    /// Best matching lines of its body.
     pub snippet: Snippet,
-    /// Others that say the same, and were left out.
+    /// Omitted copies.
     pub alike: Vec<Place>,
 }
 
-/// The two halves of a score.
+/// The components of a score.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ScoreParts {
-    /// The share of the question's words that it has, the rare ones counting more.
+    /// Share of the query's words that match, weighted by rarity.
     pub words: f32,
-    /// The cosine between it and the question.
+    /// Cosine similarity to the query.
     pub meaning: f32,
 }
 
-/// A word of the question that a hit has.
+/// A word of the query that a hit contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matched {
     /// The word, without its ending.
     pub word: String,
-    /// The fields that have it.
+    /// The fields that contain it.
     pub fields: Vec<&'static str>,
 }
 
 /// Some lines of a body.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snippet {
-    /// The number of the first one in the source, counted from 1.
+    /// Line number of the first one, from 1.
     pub first: u32,
     /// The lines.
     pub text: String,
 }
 
-/// A unit by its place.
+/// Identifies a unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Its collection.

@@ -1,4 +1,4 @@
-//! A few hundred short texts, searched in memory: words and vectors as everywhere, without a store.
+//! In-memory search over a few hundred short texts, by words and vectors, without a store.
 
 use crate::{
     Genre, Unit,
@@ -7,24 +7,24 @@ use crate::{
 };
 use std::{collections::HashMap, sync::Arc};
 
-/// How often a name counts against a description.
+/// Weight of a name relative to a description.
 const NAME_WEIGHT: f32 = 3.0;
-/// What a vector counts beside the words.
+/// Weight of the vector similarity.
 const VECTOR_WEIGHT: f32 = 0.5;
-/// As BM25 has them.
+/// BM25 parameters.
 const SATURATION: f32 = 1.2;
 const LENGTH: f32 = 0.5;
 
-/// One text.
+/// A searchable text.
 #[derive(Debug, Clone, Default)]
 pub struct Item {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What is said of it.
+    /// Description.
     pub text: String,
 }
 
-/// Texts that can be searched.
+/// The searchable texts.
 #[derive(Debug)]
 pub struct Shortlist {
     embedder: Arc<dyn Embedder>,
@@ -41,7 +41,7 @@ struct Row {
 }
 
 impl Shortlist {
-    /// Reads the texts.
+    /// Indexes the texts.
     pub fn new(embedder: Arc<dyn Embedder>, items: &[Item]) -> Self {
         let units: Vec<Unit> = items
             .iter()
@@ -54,7 +54,7 @@ impl Shortlist {
             .collect();
         let documents: Vec<Document<'_>> =
             units.iter().map(|unit| Document { unit, path: "", genre: Genre::Prose }).collect();
-        // Words alone must do where there are no vectors.
+        // Without vectors, search by words only.
         let vectors = embedder.documents(&documents).unwrap_or_default();
         let mut vectors = vectors.into_iter();
         let rows: Vec<Row> = items.iter().map(|item| row(item, vectors.next())).collect();
@@ -69,8 +69,7 @@ impl Shortlist {
         Self { embedder, rows, spread, average }
     }
 
-    /// The places of the texts that fit best, with their scores, best first. Texts that have nothing of the question are
-    /// left out.
+    /// Indexes of the best matching texts, with scores, best first. Omits texts without a match.
     pub fn search(&self, question: &str, most: usize) -> Vec<(usize, f32)> {
         let mut wanted: Vec<Box<str>> = Vec::new();
         terms(question, |term, _| {
@@ -105,7 +104,7 @@ impl Shortlist {
         }
         let words = if best > 0.0 { words / best } else { 0.0 };
         let near = vector.zip(row.vector.as_ref()).map_or(0.0, |(one, other)| one.cosine(other));
-        // A vector alone finds something for every question: it must be near to count without a word.
+        // A vector always finds something, so without a matching word it must be close.
         let near = if words > 0.0 || near > 0.45 { near.max(0.0) } else { 0.0 };
         words + VECTOR_WEIGHT * near
     }

@@ -1,32 +1,32 @@
-//! Words that mean the same where a question is asked, as the reader's configuration says.
+//! Synonyms, from the configuration.
 
 use crate::analysis::{asked, identifiers, key, pair_key, terms};
 use std::collections::HashMap;
 
-/// What a synonym counts beside the word itself: who wrote the word itself is a little nearer.
+/// Weight of a synonym relative to the word itself.
 const SHARE: f32 = 0.9;
-/// A longer phrase is a sentence.
+/// Maximum number of terms in a phrase.
 const MOST_TERMS: usize = 6;
 
-/// Why groups of synonyms can't be used.
+/// An invalid group of synonyms.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SynonymError {
-    /// A group has nothing to stand for anything.
+    /// A group has fewer than two distinct entries.
     #[error(
-        "synonym group {group} has fewer than two entries that differ: give it at least two words or phrases, or remove it"
+        "synonym group {group} has fewer than two distinct entries: give it at least two words or phrases, or remove it"
     )]
     Alone {
-        /// Which one, counted from 1.
+        /// Number of the group, from 1.
         group: usize,
     },
-    /// An entry has no word that is searched for.
+    /// An entry has no searchable word.
     #[error(
-        "{entry:?} in synonym group {group} has no word to search for: write a word or a phrase, or remove it"
+        "{entry:?} in synonym group {group} has no searchable word: write a word or a phrase, or remove it"
     )]
     Wordless {
-        /// As it was given.
+        /// The entry as given.
         entry: String,
-        /// Which one, counted from 1.
+        /// Number of the group, from 1.
         group: usize,
     },
     /// An entry is too long.
@@ -34,31 +34,31 @@ pub enum SynonymError {
         "{entry:?} in synonym group {group} is too long: a synonym is a word or a phrase of at most six words"
     )]
     Long {
-        /// As it was given.
+        /// The entry as given.
         entry: String,
-        /// Which one, counted from 1.
+        /// Number of the group, from 1.
         group: usize,
     },
 }
 
-/// Groups of words and short phrases that mean the same. A word may be in several groups: it then has the synonyms of
-/// each, and these don't become synonyms of one another.
+/// Groups of words and short phrases with the same meaning. A word in several groups has the synonyms of each, which do
+/// not become synonyms of one another.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Synonyms {
     groups: Vec<Vec<Entry>>,
-    /// Group and place there of the entries that begin with a term.
+    /// Group and position of the entries that start with a term.
     beginnings: HashMap<String, Vec<(usize, usize)>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Entry {
-    /// Every term that it gives, names of several parts among them.
+    /// Every term of the entries, including compound names.
     terms: Vec<String>,
     form: Form,
 }
 
 impl Synonyms {
-    /// Each group is a list of words or phrases. Case, endings and words like "the" make no difference.
+    /// Builds from lists of words or phrases. Ignores case, endings and stop words.
     pub fn parse(groups: &[Vec<String>]) -> Result<Self, SynonymError> {
         let mut all = Self::default();
         for (at, group) in groups.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Synonyms {
         Ok(all)
     }
 
-    /// Where the terms of a question, in order, are an entry: from where, how many terms, and what else may stand there.
+    /// Finds the entries in the ordered terms of a query: position, number of terms, and alternatives.
     pub(crate) fn within(&self, terms: &[String]) -> Vec<(usize, usize, Vec<Form>)> {
         let mut found = Vec::new();
         for (at, term) in terms.iter().enumerate() {
@@ -99,7 +99,7 @@ impl Synonyms {
         found
     }
 
-    /// Whether a term begins an entry: it is then no misspelling.
+    /// Whether a term starts an entry and is thus not a misspelling.
     pub(crate) fn knows(&self, term: &str) -> bool {
         self.beginnings.contains_key(term)
     }
@@ -119,19 +119,19 @@ impl Entry {
     }
 }
 
-/// Something else that may stand for a term of a question.
+/// An alternative for a term of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Form {
-    /// What a unit must have to have it.
+    /// Terms that a unit must contain.
     pub(crate) terms: Vec<String>,
-    /// What stores keep of it: of one term, or of each two of a phrase that follow one another.
+    /// Keys: of a single term, or of the consecutive pairs of a phrase.
     pub(crate) keys: Vec<u32>,
-    /// What it counts beside the term itself.
+    /// Weight relative to the term itself.
     pub(crate) share: f32,
 }
 
 impl Form {
-    /// A word or a name of several parts counts as a whole; a phrase counts where its words stand together.
+    /// Parses an alternative. A word or compound name matches as a whole; a phrase matches consecutive words.
     pub(crate) fn of(text: &str, share: f32) -> Option<Self> {
         let (mut wholes, mut parts) = (Vec::new(), Vec::new());
         terms(text, |term, is_whole| {
@@ -150,7 +150,7 @@ impl Form {
     }
 }
 
-/// The terms of a question in order, and whether each is a name of several parts.
+/// The terms of a query in order, and whether each is a compound name.
 pub(crate) fn question_terms(text: &str) -> Vec<(String, bool)> {
     let mut all = Vec::new();
     for word in asked(text) {

@@ -1,20 +1,20 @@
-//! What can be found: units, and the sources they come from.
+//! Searchable units, and their sources.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
-/// What sort of text a unit is. Each is ranked by weights of its own.
+/// Genre of a unit. Each has its own ranking weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Genre {
-    /// Something that is defined in source code.
+    /// A definition in source code.
     Code,
     /// A section of a document.
     Prose,
 }
 
-/// The lines of a source that a unit covers, counted from 1, the last one included.
+/// Line range of a unit, from 1, inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Span {
     /// The first line.
@@ -23,51 +23,51 @@ pub struct Span {
     pub last: u32,
 }
 
-/// A piece of text that can be found. Fields that don't apply are empty.
+/// A searchable piece of text. Fields that don't apply are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Unit {
-    /// What its source calls it; no two units of a source share one.
+    /// Id, unique within its source.
     pub id: String,
-    /// The sort of thing it is: `function`, `class`, `section`.
+    /// Kind: `function`, `class`, `section`.
     pub kind: String,
-    /// The programming language, or the natural one.
+    /// Programming or natural language.
     pub language: String,
-    /// The name of what is defined, or the title of the page.
+    /// Name of the definition, or title of the page.
     pub name: String,
-    /// How it is declared, or the headings that lead to a section.
+    /// Declaration, or the headings that lead to a section.
     pub signature: String,
-    /// What its author says of it.
+    /// Doc comment.
     pub doc: String,
     /// Its text.
     pub body: String,
-    /// Where it stands.
+    /// Line range.
     pub span: Span,
-    /// What whoever made it wants back with it. It is kept, and not searched.
+    /// Opaque data of the caller; stored, not searched.
     pub extra: String,
 }
 
-/// One file or page with all of its units. What is known of a source is replaced as a whole.
+/// A file or page with all of its units. A source is replaced as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// The collection that it belongs to.
+    /// Collection.
     pub collection: String,
     /// Its path in that collection, with `/` between the parts.
     pub path: String,
-    /// How its units are ranked.
+    /// Genre of its units.
     pub genre: Genre,
-    /// Tells whether it has changed.
+    /// Digest, to detect changes.
     pub digest: Digest,
-    /// What it holds.
+    /// Its units.
     pub units: Vec<Unit>,
 }
 
-/// The hash of a source's content, and of whatever else decides what its units are.
+/// Hash of a source's content and of everything else that determines its units.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Digest([u8; 16]);
 
 impl Digest {
-    /// Of the parts one after the other. Where one ends and the next begins counts.
+    /// Hashes the parts in order, including their boundaries.
     pub fn of(parts: &[&[u8]]) -> Self {
         let mut hasher = Sha256::new();
         for part in parts {

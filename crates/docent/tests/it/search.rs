@@ -343,14 +343,14 @@ fn without_its_endpoint_words_are_searched_and_nothing_is_indexed() {
     // Bound and released again: nothing listens there.
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let gone = format!("http://{gone}/v1");
-    let away = format!("the embedding endpoint {gone}/embeddings can't be reached: is it running");
+    let away = format!("cannot reach the embedding endpoint {gone}/embeddings: is it running");
     place.write("src/new.py", "def new():\n    pass\n");
     with_endpoint(&place, &gone, "first", &["index"]).ends(1).says(&away);
     let search = ["search", "refresh_session_token", "--threshold", "0"];
     let run = with_endpoint(&place, &gone, "first", &search);
     run.ends(0).prints("  refresh_session_token  function  src/sessions.py:4\n");
     run.prints("(index out of date: 1 changed and 0 removed since)\n");
-    run.prints(&format!("note: Searched by words alone: {away}"));
+    run.prints(&format!("note: Searched by words only: {away}"));
     let untouched = project();
     with_endpoint(&untouched, &gone, "first", &search).ends(1).says(&away);
 }

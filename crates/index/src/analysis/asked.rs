@@ -1,9 +1,9 @@
-//! What a question is about, without the words that only make it one. Documents are never read this way.
+//! Strips question words from queries. Not used for documents.
 
 use super::words::identifiers;
 use std::borrow::Cow;
 
-/// How a question begins.
+/// First words of a question.
 const OPENERS: &[&str] = &[
     "am", "are", "can", "cannot", "could", "describe", "did", "do", "does", "explain", "give",
     "has", "have", "hello", "help", "hey", "hi", "how", "i", "is", "may", "please", "shall",
@@ -11,8 +11,7 @@ const OPENERS: &[&str] = &[
     "would",
 ];
 
-/// Words that only make a sentence a question where they stand together like this. Alone each may be what is asked for:
-/// the difference of two sets, the statement EXPLAIN.
+/// Phrases without content. Alone, each word may be the subject: the difference of two sets, the statement EXPLAIN.
 const FRAMES: &[&[&str]] = &[
     &["please"],
     &["thanks"],
@@ -83,16 +82,16 @@ const FRAMES: &[&[&str]] = &[
     &["i", "make"],
 ];
 
-/// Words that only end a question.
+/// Last words without content.
 const ENDINGS: &[&str] = &["for", "happen", "mean", "means", "work", "works"];
 
-/// What is left of words such as "doesn't" where an apostrophe is taken for a border.
+/// Parts of words such as "doesn't" when split at the apostrophe.
 const CUT: &[&str] = &[
     "ain", "aren", "couldn", "d", "didn", "doesn", "don", "hadn", "hasn", "haven", "isn", "ll",
     "m", "mustn", "re", "s", "shouldn", "t", "ve", "wasn", "weren", "won", "wouldn",
 ];
 
-/// The identifiers of a question that say what is asked for, in order. All of them where it is no question, or nothing else.
+/// The content identifiers of a question, in order; all of them if it is not a question, or would be empty.
 pub(crate) fn asked(question: &str) -> Vec<&str> {
     let all: Vec<&str> = identifiers(question).collect();
     let lower: Vec<String> = all.iter().map(|word| word.to_lowercase()).collect();
@@ -123,7 +122,7 @@ pub(crate) fn asked(question: &str) -> Vec<&str> {
     if says_something { kept } else { all }
 }
 
-/// What a question is about, as it was written; a text that is no question is left as it is.
+/// The content of a question, as written; any other text is unchanged.
 pub(crate) fn content(text: &str) -> Cow<'_, str> {
     if !is_question(text) {
         return Cow::Borrowed(text);
@@ -142,7 +141,7 @@ fn is_question(text: &str) -> bool {
     first.is_some_and(|first| OPENERS.contains(&first.as_str())) || text.trim_end().ends_with('?')
 }
 
-/// Which words are one side of an apostrophe.
+/// Marks the words on one side of an apostrophe.
 fn contractions(question: &str, all: &[&str]) -> Vec<bool> {
     let is_apostrophe = |c: Option<char>| c.is_some_and(|c| "'’".contains(c));
     let start = question.as_ptr() as usize;

@@ -1,6 +1,6 @@
-//! How text becomes words and terms. Pure, and the same for code and prose: code is full of words, and prose of names.
+//! Splits text into words and terms. Pure, and the same for code and prose: code is full of words, and prose of names.
 //!
-//! A *word* is what the embedding table is asked for: a part of an identifier, in lower case. A *term* is what two texts
+//! A *word* is a key of the embedding table: a part of an identifier, in lower case. A *term* is what two texts
 //! must share to match: a word without its English ending, or an identifier whole. What a
 //! heading has is kept as it is *written* as well.
 

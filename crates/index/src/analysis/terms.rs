@@ -1,4 +1,4 @@
-//! Terms, and how often each stands in which field of a unit.
+//! Terms, and their counts per field of a unit.
 
 use super::{
     words::{identifiers, parts},
@@ -13,7 +13,7 @@ use std::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Words that say nothing of what is asked for.
+/// Words without content.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "above", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as",
     "at", "be", "because", "been", "before", "being", "below", "between", "both", "but", "by",
@@ -26,20 +26,19 @@ const STOP_WORDS: &[&str] = &[
     "until", "up", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who",
     "whom", "why", "will", "with", "would", "you", "your", "yours",
 ];
-/// Stems that a thread remembers which analyses one file after another: most words come again and again. There are as many
-/// such threads as cores.
+/// Cached stems per indexing thread, where most words recur. There are as many such threads as cores.
 const REMEMBERED: usize = 1 << 16;
-/// And any other: a server has dozens, and each meets whatever words are asked for.
+/// Cached stems per other thread: a server has dozens.
 const REMEMBERED_ELSEWHERE: usize = 1 << 12;
 
 static STOPPED: LazyLock<HashSet<&str>> = LazyLock::new(|| STOP_WORDS.iter().copied().collect());
 
 thread_local! {
-    /// What a word in lower case becomes; nothing, where it says nothing.
+    /// Stem of a word in lower case; `None` for stop words.
     static STEMS: RefCell<HashMap<Box<str>, Option<Box<str>>>> = RefCell::default();
 }
 
-/// The fields of a unit that are searched.
+/// The searched fields of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Field {
     Name,
@@ -63,7 +62,7 @@ impl Field {
         }
     }
 
-    /// How often a word of it counts when candidates are looked for: as if it stood there that many times.
+    /// Weight of a word in this field when searching candidates, as a number of occurrences.
     pub(crate) const fn weight(self) -> usize {
         match self {
             Self::Name => 4,
@@ -83,8 +82,8 @@ impl Field {
     }
 }
 
-/// Calls `each` with the terms of a text in order, and whether it is a name of several parts. Such a name gives itself
-/// whole and each of its parts.
+/// Calls `each` with the terms of a text in order, and whether each is a compound name. A compound name yields
+/// itself and each of its parts.
 pub(crate) fn terms(text: &str, mut each: impl FnMut(&str, bool)) {
     let mut lower = String::new();
     for identifier in identifiers(text) {
@@ -95,7 +94,7 @@ pub(crate) fn terms(text: &str, mut each: impl FnMut(&str, bool)) {
             each(&lower, true);
         }
         parts(identifier, |part| {
-            // A lone letter out of a name says nothing; a name of one letter does.
+            // A single letter from a compound name is dropped; a one-letter name is kept.
             if count == 1 || part.chars().nth(1).is_some() {
                 lower_into(part, &mut lower);
                 stemmed(&lower, |term| each(term, false));
@@ -137,7 +136,7 @@ fn stemmed(word: &str, each: impl FnOnce(&str)) {
     });
 }
 
-/// Whether it may be other than its stem. Of all others there are too many to remember: every number is one.
+/// Whether a word may differ from its stem. Others, such as numbers, are too many to cache.
 fn has_stem(word: &str) -> bool {
     word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())
 }
@@ -146,47 +145,46 @@ fn stem(word: &str) -> Option<Box<str>> {
     (!STOPPED.contains(word)).then(|| Stemmer::create(Algorithm::English).stem(word).into())
 }
 
-/// What a word in lower case becomes; nothing, where it says nothing.
+/// Stem of a word in lower case; `None` for stop words.
 pub(crate) fn stem_of(word: &str) -> Option<Box<str>> {
     let mut stem = None;
     stemmed(word, |term| stem = Some(term.into()));
     stem
 }
 
-/// A word of a heading as the lexical index has it: like no other term.
+/// A verbatim word of a heading in the lexical index, distinct from any other term.
 pub(crate) fn written_term(word: &str) -> String {
     format!("={word}")
 }
 
-/// A term as it is kept: four bytes. Two of a unit's few hundred terms share one about once in ten million units.
+/// The four-byte key of a term. Two of a unit's few hundred terms collide about once in ten million units.
 pub(crate) fn key(term: &str) -> u32 {
     #[expect(clippy::cast_possible_truncation, reason = "the low half of a hash is a hash")]
     let low = xxh3_64(term.as_bytes()) as u32;
     low
 }
 
-/// Two terms that follow one another, as they are kept.
+/// The key of two consecutive terms.
 pub(crate) fn pair_key(first: u32, second: u32) -> u32 {
-    // Any mixing will do that tells the two orders apart.
+    // Any mix that depends on the order will do.
     first.rotate_left(15).wrapping_mul(0x9e37_79b1) ^ second
 }
 
-/// The terms of a unit, and the pairs of them that follow one another: how often each stands in each field.
+/// The terms and consecutive pairs of terms of a unit, with their counts per field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Terms {
-    /// In the order of their keys.
+    /// Sorted by key.
     pub(crate) counts: Vec<(u32, TermCounts)>,
-    /// Terms in each field.
+    /// Number of terms in each field.
     pub(crate) lengths: [u16; 5],
 }
 
-/// Mentions in each field; more than 255 are counted as 255.
+/// Occurrences in each field, at most 255.
 pub(crate) type TermCounts = [u8; 5];
 
 impl Terms {
-    /// Counts the terms of a unit, and writes them out for the lexical index, a space between two, each as often as its
-    /// field weighs. Of a body, only the first `body_terms` are looked at. The words of prose's headings are written out
-    /// once more as they are written.
+    /// Counts the terms of a unit, and writes them for the lexical index, separated by spaces and repeated by the weight
+    /// of their field. Reads only the first `body_terms` of a body. Adds the verbatim words of prose headings.
     pub(crate) fn of(
         unit: &Unit,
         path: &str,
@@ -197,7 +195,7 @@ impl Terms {
         if genre == Genre::Prose {
             headings(unit, body_terms, weighted);
         }
-        // Sorted, equal keys meet: faster than a map for a few hundred of them.
+        // Sorting groups equal keys: faster than a map for a few hundred of them.
         let mut mentions: Vec<(u32, usize)> = Vec::new();
         let mut lengths = [0_u16; 5];
         for (n, field) in Field::ALL.into_iter().enumerate() {
@@ -232,7 +230,7 @@ impl Terms {
     }
 }
 
-/// Writes out each word of a unit's headings once, as it is written.
+/// Writes each verbatim word of a unit's headings once.
 fn headings(unit: &Unit, most: usize, weighted: &mut String) {
     let mut known = HashSet::new();
     for text in [&unit.name, &unit.signature] {
@@ -246,7 +244,7 @@ fn headings(unit: &Unit, most: usize, weighted: &mut String) {
     }
 }
 
-/// As much of a text as so many terms can come from: a file of one long line is not worth reading to its end.
+/// Truncates a text to what can yield `terms` terms: a long file need not be read to its end.
 fn bounded(text: &str, terms: usize) -> &str {
     let most = terms.saturating_mul(24);
     if text.len() <= most {

@@ -1,8 +1,8 @@
 //! Identifiers and the words in them.
 
-/// A longer word is cut: it is data.
+/// Maximum length of a word; longer ones are data and truncated.
 const LONGEST_WORD: usize = 40;
-/// A longer run without a space is data, not a name.
+/// Maximum length of an identifier; longer ones are data.
 const LONGEST_IDENTIFIER: usize = 80;
 
 /// The words of a text in order, in lower case: `parseHTTPResponse2_final` gives parse, http, response, 2 and final.

@@ -1,9 +1,9 @@
-//! Words as they are written, dash for dash and dot for dot: how a heading and a question name the very same thing.
+//! Verbatim words, with dashes and dots: they match exact names in headings and queries.
 
-/// A longer run is data, not a name.
+/// Maximum length of a name; longer ones are data.
 const LONGEST: usize = 80;
 
-/// Calls `each` with the words of a heading as they are written. Case is kept in options alone, where it matters.
+/// Calls `each` with the verbatim words of a heading. Keeps case only in options, where it matters.
 pub(crate) fn written(text: &str, mut each: impl FnMut(&str)) {
     // Manuals write `--[no-]verify` for two options.
     if text.contains("[no-]") {
@@ -15,8 +15,8 @@ pub(crate) fn written(text: &str, mut each: impl FnMut(&str)) {
     runs(text).for_each(|run| each(&folded(run.word)));
 }
 
-/// The words of a question that name something exactly, each once, as [`written`] gives them: options, error codes, names
-/// of several parts, and whatever is marked as a name.
+/// The exact names in a query, without duplicates, as in [`written`]: options, error codes, compound names, and
+/// anything marked as a name.
 pub(crate) fn exact_names(question: &str) -> Vec<String> {
     let mut names = Vec::new();
     for run in runs(question).filter(|run| run.is_marked || is_name(run.word)) {
@@ -28,10 +28,10 @@ pub(crate) fn exact_names(question: &str) -> Vec<String> {
     names
 }
 
-/// A word as it is written, without what surrounds it.
+/// A verbatim word without surrounding punctuation.
 struct Run<'a> {
     word: &'a str,
-    /// Whether it stands between backticks or is called.
+    /// Whether it is in backticks or followed by parentheses.
     is_marked: bool,
 }
 
@@ -58,7 +58,7 @@ fn runs(text: &str) -> impl Iterator<Item = Run<'_>> {
     })
 }
 
-/// What no name has in it.
+/// Whether a character never occurs in a name.
 fn is_border(c: char) -> bool {
     c.is_whitespace() || ",;()[]{}<>=|\"'`/“”‘’«»—–".contains(c)
 }
@@ -67,7 +67,7 @@ fn folded(word: &str) -> String {
     if word.starts_with('-') { word.to_owned() } else { word.to_lowercase() }
 }
 
-/// Whether nobody writes a word that way unless it is a name.
+/// Whether the spelling of a word marks it as a name.
 fn is_name(word: &str) -> bool {
     let letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
     if let Some(option) = word.strip_prefix('-') {

@@ -1,5 +1,4 @@
-//! Texts as points whose nearness is likeness of meaning. One trait; the table that is built in, and models that others
-//! serve, stand behind it.
+//! Embeddings: vectors whose similarity reflects meaning. One trait, with a built-in table and remote models behind it.
 
 mod remote;
 mod table;
@@ -13,12 +12,12 @@ use crate::unit::{Genre, Unit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Which model made a vector. Vectors of two identities can't be compared.
+/// The model of a vector. Vectors of different models can't be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// The model and its version.
     pub model: String,
-    /// Numbers in a vector.
+    /// Number of dimensions.
     pub dimensions: usize,
 }
 
@@ -28,7 +27,7 @@ impl fmt::Display for Identity {
     }
 }
 
-/// A unit as an embedder sees it.
+/// A unit to embed.
 #[derive(Debug, Clone, Copy)]
 pub struct Document<'a> {
     /// The unit.
@@ -39,49 +38,49 @@ pub struct Document<'a> {
     pub genre: Genre,
 }
 
-/// Why there is no vector.
+/// Why embedding failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EmbedError {
-    /// The endpoint can't be reached, also not after trying again.
+    /// The endpoint can't be reached, after retries.
     #[error(
-        "the embedding endpoint {url} can't be reached: is it running, and is embedding.url right?"
+        "cannot reach the embedding endpoint {url}: is it running, and is embedding.url correct?"
     )]
     Unreachable {
-        /// Its address.
+        /// URL of the endpoint.
         url: String,
         /// The cause.
         #[source]
         source: Box<ureq::Error>,
     },
-    /// It answered with an error.
-    #[error("the embedding endpoint {url} answered {status}: {message}")]
+    /// The endpoint returned an error.
+    #[error("the embedding endpoint {url} returned status {status}: {message}")]
     Refused {
-        /// Its address.
+        /// URL of the endpoint.
         url: String,
         /// The HTTP status.
         status: u16,
-        /// What it said.
+        /// Its message.
         message: String,
     },
-    /// It answered with something else than embeddings.
-    #[error("the embedding endpoint {url} answered with something else than embeddings: {reason}")]
+    /// The response is not valid.
+    #[error("the embedding endpoint {url} returned an invalid response: {reason}")]
     Unexpected {
-        /// Its address.
+        /// URL of the endpoint.
         url: String,
-        /// What is wrong with it.
+        /// What is wrong.
         reason: String,
     },
 }
 
-/// Makes vectors of texts.
+/// Converts texts into vectors.
 pub trait Embedder: Send + Sync + fmt::Debug {
-    /// Which model this is.
+    /// The model.
     fn identity(&self) -> &Identity;
-    /// A vector for each unit, in order.
+    /// Embeds units, in order.
     fn documents(&self, documents: &[Document<'_>]) -> Result<Vec<Vector>, EmbedError>;
-    /// A vector for a question.
+    /// Embeds a query.
     fn query(&self, text: &str) -> Result<Vector, EmbedError>;
-    /// A vector for a few words, where that costs next to nothing.
+    /// Embeds a few words, if that is cheap.
     fn phrase(&self, text: &str) -> Option<Vector> {
         let _ = text;
         None

@@ -1,35 +1,35 @@
-//! Models that somebody serves in the way of `OpenAI`: Ollama, LM Studio, vLLM and others.
+//! Remote models with an `OpenAI`-compatible API: Ollama, LM Studio, vLLM and others.
 
 use super::{Document, EmbedError, Embedder, Identity, Vector};
 use serde::{Deserialize, Serialize};
 use std::{fmt, thread, time::Duration};
 use ureq::{Agent, http::StatusCode};
 
-/// Times that a text is sent before the endpoint counts as gone.
+/// Maximum number of attempts per request.
 const TRIES: u32 = 4;
-/// The first pause between two of them; each is twice the one before.
+/// First retry delay; doubles with each retry.
 const PAUSE: Duration = Duration::from_millis(200);
-/// However long an endpoint asks to wait, this is the most.
+/// Maximum retry delay, even if the endpoint asks for more.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// What is sent of one unit: models read a few hundred words, and some refuse what is longer.
+/// Maximum text length per unit: models read a few hundred words, and some reject longer texts.
 const LONGEST_TEXT: usize = 2_000;
-/// An answer may not be larger.
+/// Maximum size of a response.
 const LARGEST_ANSWER: u64 = 64 << 20;
-/// What is shown of an endpoint's own words.
+/// Maximum length of an endpoint's message in errors.
 const LONGEST_MESSAGE: usize = 300;
 
-/// Where a model is served.
+/// Endpoint of a remote model.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The address before `/embeddings`, such as `http://localhost:11434/v1`.
+    /// Base URL before `/embeddings`, such as `http://localhost:11434/v1`.
     pub url: String,
-    /// The model's name there.
+    /// Name of the model.
     pub model: String,
-    /// Sent as a bearer token.
+    /// Bearer token.
     pub key: Option<String>,
-    /// Texts in one request.
+    /// Number of texts per request.
     pub batch: usize,
-    /// How long one request may take.
+    /// Timeout of a request.
     pub timeout: Duration,
 }
 
@@ -43,7 +43,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// A model behind an endpoint.
+/// An embedder that calls an endpoint.
 #[derive(Debug)]
 pub struct Remote {
     endpoint: Endpoint,
@@ -69,21 +69,21 @@ struct Embedding {
     embedding: Vec<f32>,
 }
 
-/// What came of one request.
+/// Result of a request.
 enum Outcome {
     Done(Vec<Vec<f32>>),
-    /// Worth trying again, after as long as the endpoint asks for.
+    /// Retry, after the delay requested by the endpoint.
     Later(EmbedError, Option<Duration>),
 }
 
 impl Remote {
-    /// Asks the endpoint for one vector, which tells how many dimensions its model has.
+    /// Connects, and requests one vector to learn the dimensions of the model.
     pub fn connect(endpoint: Endpoint) -> Result<Self, EmbedError> {
         let config = Agent::config_builder()
             .timeout_global(Some(endpoint.timeout))
             .http_status_as_error(false)
             .max_redirects(0)
-            // A proxy of the environment would see the key and every text.
+            // A proxy from the environment would see the key and every text.
             .proxy(None)
             .build();
         let identity = Identity { model: endpoint.model.clone(), dimensions: 0 };
@@ -111,7 +111,7 @@ impl Remote {
                 Outcome::Done(vectors) => return Ok(vectors),
                 Outcome::Later(error, asked) => {
                     let wait = asked.unwrap_or(pause).min(LONGEST_PAUSE);
-                    tracing::debug!(%error, ?wait, "embedding is tried again");
+                    tracing::debug!(%error, ?wait, "retrying the embedding request");
                     thread::sleep(wait);
                     pause *= 2;
                 }
@@ -175,11 +175,11 @@ impl Remote {
             if dimensions != 0 && one.embedding.len() != dimensions {
                 let got = one.embedding.len();
                 return Err(self.unexpected(format!(
-                    "{got} numbers where the model gave {dimensions} before: start docent again"
+                    "{got} dimensions instead of {dimensions} as before: restart docent"
                 )));
             }
             let slot = ordered.get_mut(index);
-            *slot.ok_or_else(|| self.unexpected(format!("there is no text {index}")))? =
+            *slot.ok_or_else(|| self.unexpected(format!("unknown text index {index}")))? =
                 one.embedding;
         }
         Ok(ordered)

@@ -1,6 +1,6 @@
-//! The embedding table that is compiled in: a row for each word piece. A text is the sum of its pieces' rows.
+//! The built-in embedding table, with a row per word piece. A text is the sum of its pieces' rows.
 //!
-//! How the table was made, and of what, is told in `models/`.
+//! `models/` describes how the table was trained.
 
 use super::{Document, EmbedError, Embedder, Identity, Vector};
 use crate::{
@@ -15,16 +15,16 @@ use std::{
 
 static WEIGHTS: &[u8] = include_bytes!("../../../../models/table.bin");
 
-/// The first bytes of a table.
+/// Magic number of a table.
 const MAGIC: &[u8; 8] = b"DOCENTV1";
-/// The longest piece in characters; no match is looked for beyond it.
+/// Maximum length of a piece in characters.
 const LONGEST_PIECE: usize = 40;
-/// Words of a body that count: what a definition does is mostly said by then.
+/// Maximum number of words used of a code body.
 const CODE_WORDS: usize = 100;
-/// The same of a section.
+/// Maximum number of words used of a section.
 const PROSE_WORDS: usize = 250;
 
-/// The table that is built in.
+/// The built-in table.
 pub struct Table {
     identity: Identity,
     dimensions: usize,
@@ -32,7 +32,7 @@ pub struct Table {
     rows: &'static [u8],
     /// Pieces that start a word.
     starts: HashMap<&'static str, u32>,
-    /// Pieces that go on with it.
+    /// Pieces inside a word.
     inner: HashMap<&'static str, u32>,
 }
 
@@ -42,18 +42,18 @@ impl fmt::Debug for Table {
     }
 }
 
-/// The pieces of a text, and how much each counts; one that comes again is in it again.
+/// Pieces of a text with their weights; may contain duplicates.
 type Bag = Vec<(u32, f32)>;
 
 impl Table {
-    /// The one table of this program. It is read when it is first asked for.
+    /// The table, parsed on first use.
     ///
     /// # Panics
     ///
-    /// Where the table that was compiled in is not whole, which the tests rule out.
+    /// If the built-in table is corrupt, which the tests rule out.
     pub fn built_in() -> Arc<Self> {
         static TABLE: OnceLock<Arc<Table>> = OnceLock::new();
-        let read = || Arc::new(Self::read(WEIGHTS).expect("the table that is built in is whole"));
+        let read = || Arc::new(Self::read(WEIGHTS).expect("the built-in table is valid"));
         Arc::clone(TABLE.get_or_init(read))
     }
 
@@ -89,7 +89,7 @@ impl Table {
         })
     }
 
-    /// Adds the pieces of a text to a bag, as often as `weight` says, and stops after so many words.
+    /// Adds the pieces of a text to a bag with this weight, up to a number of words.
     fn add(&self, bag: &mut Bag, text: &str, weight: f32, most: usize) {
         let mut pieces = Vec::new();
         let mut count = 0;
@@ -102,7 +102,7 @@ impl Table {
         });
     }
 
-    /// The longest pieces that make up a word, from its start; none where one of them is not known.
+    /// Splits a word greedily into the longest pieces; empty if part of it is unknown.
     fn pieces(&self, word: &str, pieces: &mut Vec<u32>) {
         let mut rest = word;
         while !rest.is_empty() {
@@ -166,7 +166,7 @@ impl Table {
     }
 }
 
-/// What a definition lies in: its qualified name leads its signature where it is not its name.
+/// The scope of a definition, from the qualified name at the start of its signature.
 fn owner(unit: &Unit) -> &str {
     let qualified = unit.signature.split(' ').next().unwrap_or_default();
     let owner = qualified.strip_suffix(unit.name.as_str()).unwrap_or_default();
@@ -183,7 +183,7 @@ impl Embedder for Table {
     }
 
     fn query(&self, text: &str) -> Result<Vector, EmbedError> {
-        // The table knows no order: every word that only makes it a question draws it away from what it is about.
+        // The table ignores word order, so question words would shift the vector away from the content.
         Ok(self.text(&content(text)))
     }
 

@@ -1,6 +1,6 @@
-//! A point on the unit sphere in one byte a dimension.
+//! Unit vectors with one byte per dimension.
 
-/// Numbers from -127 to 127 that point into a direction, and how to make their length 1.
+/// A direction as numbers from -127 to 127, with the scale to length 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vector {
     codes: Box<[i8]>,
@@ -8,7 +8,7 @@ pub struct Vector {
 }
 
 impl Vector {
-    /// The direction of these numbers. Where all are zero, so is the vector: it is like nothing.
+    /// The direction of these numbers. All zeros give the zero vector, which is similar to nothing.
     pub fn new(numbers: &[f32]) -> Self {
         let largest = numbers.iter().fold(0.0_f32, |largest, number| largest.max(number.abs()));
         let step = if largest.is_finite() && largest > 0.0 { 127.0 / largest } else { 0.0 };
@@ -24,22 +24,22 @@ impl Vector {
         Self { codes, scale }
     }
 
-    /// A vector as it was kept.
+    /// Restores a stored vector.
     pub(crate) fn from_parts(codes: Box<[i8]>, scale: f32) -> Self {
         Self { codes, scale }
     }
 
-    /// The numbers as they are kept.
+    /// The stored numbers.
     pub fn codes(&self) -> &[i8] {
         &self.codes
     }
 
-    /// What each of them is multiplied by.
+    /// Scale of the numbers.
     pub fn scale(&self) -> f32 {
         self.scale
     }
 
-    /// How alike two directions are: 1 the same, 0 nothing in common.
+    /// Cosine similarity: 1 for the same direction, 0 for unrelated.
     pub fn cosine(&self, other: &Self) -> f32 {
         let dot: i32 =
             self.codes.iter().zip(&other.codes).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();

@@ -1,4 +1,4 @@
-//! Sections that say nothing themselves: a heading, and the list of what is below it.
+//! Demotes sections that only list the headings below them.
 
 use super::Ranked;
 use crate::{
@@ -6,15 +6,15 @@ use crate::{
     unit::Genre,
 };
 
-/// Hits that are looked at.
+/// Maximum number of hits checked.
 const LOOKED_AT: usize = 20;
-/// A list with more terms says something itself.
+/// Maximum number of terms in a list of headings; longer sections have content.
 const MOST_TERMS: u16 = 80;
-/// Words of a line that may be a heading.
+/// Maximum number of words of a line that may be a heading.
 const MOST_WORDS: usize = 12;
 
-/// Lets the best section below change places with one that only lists what is below it, where it has as many of the
-/// question's words. Pages keep their order, and what answers is what is shown.
+/// Swaps a section that only lists headings with the best section below it that has as many of the query's words. Pages
+/// keep their order.
 pub(super) fn behind_what_they_list(
     view: &dyn View,
     candidates: &[Candidate],
@@ -40,7 +40,7 @@ pub(super) fn behind_what_they_list(
     Ok(())
 }
 
-/// The best section below a short one that has as many of the question's words.
+/// The best section below a short one with as many of the query's words.
 fn best_below(candidates: &[Candidate], ranked: &[Ranked], at: usize) -> Option<usize> {
     let this = ranked.get(at)?;
     let list = candidates.get(this.at)?;
@@ -60,7 +60,7 @@ fn best_below(candidates: &[Candidate], ranked: &[Ranked], at: usize) -> Option<
     Some(at + 1 + below)
 }
 
-/// Whether a body is a list of headings and nothing else.
+/// Whether a body is only a list of headings.
 fn is_contents(body: &str) -> bool {
     let mut lines = body.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.all(|line| {

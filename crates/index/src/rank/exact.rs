@@ -1,22 +1,22 @@
-//! Headings that have the very name that is asked for. Such units come first, whatever else speaks for the others.
+//! Headings that contain exactly the name in the query. Such units rank first.
 
 use crate::{analysis::written, query::Question, store::Candidate, unit::Genre};
 
-/// What stands between the headings that lead to a section.
+/// Separator of the headings that lead to a section.
 const BETWEEN: &str = " > ";
-/// What a name counts in the title of the page or in a heading above, where it is the section's own that is asked for.
+/// Weight of a name in the page title or a parent heading, relative to the own heading.
 const ABOVE: f32 = 0.5;
 
-/// How a unit's headings fit the names that a question has.
+/// How well a unit's headings match the names in a query.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Exact {
-    /// How many of the names they have.
+    /// Number of names in the headings.
     pub(super) names: f32,
-    /// How near they are to being nothing but the names: 0 to 1.
+    /// How much of the headings the names make up: 0 to 1.
     pub(super) nearness: f32,
 }
 
-/// Holds the headings of a unit against a question. Code has no headings.
+/// Matches the headings of a unit with a query. Code has no headings.
 pub(super) fn exact(question: &Question, candidate: &Candidate) -> Exact {
     if question.exact.is_empty() || candidate.genre == Genre::Code {
         return Exact::default();
@@ -45,7 +45,7 @@ fn words(heading: &str) -> Vec<String> {
     words
 }
 
-/// How much of a heading a name is.
+/// Share of a heading that a name makes up.
 fn share(name: &str, heading: &[String]) -> f32 {
     if !heading.iter().any(|word| word == name) {
         return 0.0;

@@ -1,4 +1,4 @@
-//! What is known of a candidate in numbers. Each lies between about 0 and 1, so that weights can be compared.
+//! Ranking features of candidates. Each is between about 0 and 1, so that weights can be compared.
 
 use super::{
     exact::{Exact, exact},
@@ -13,19 +13,19 @@ use crate::{
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// Candidates that one task looks at.
+/// Candidates per task.
 const SHARE: usize = 64;
-/// How fast another mention of a word stops to matter.
+/// Saturation of repeated occurrences of a word.
 const SATURATION: f32 = 1.2;
-/// What a mention in each field counts.
+/// Weight of an occurrence in each field.
 const FIELD_WEIGHTS: [f32; 5] = [4.0, 1.0, 1.5, 2.0, 1.0];
-/// How much a long field is held against a unit.
+/// Length normalization of each field.
 const FIELD_LENGTHS: [f32; 5] = [0.4, 0.4, 0.6, 0.75, 0.75];
 
-/// How many features there are.
+/// Number of features.
 pub const COUNT: usize = 29;
 
-/// Their names, in order.
+/// Names of the features, in order.
 pub const NAMES: [&str; COUNT] = [
     "words",
     "meaning",
@@ -68,7 +68,7 @@ const EXACT_NEARNESS: usize = 28;
 pub struct Features(pub [f32; COUNT]);
 
 impl Features {
-    /// A feature by its name; 0 where there is none of that name.
+    /// A feature by name; 0 if unknown.
     pub fn named(&self, name: &str) -> f32 {
         let at = NAMES.iter().position(|known| *known == name);
         at.map_or(0.0, |at| self.0[at])
@@ -83,7 +83,7 @@ impl Features {
     }
 }
 
-/// What one candidate has by itself, before it is held against the others.
+/// Features of one candidate by itself, before comparison with others.
 struct Own {
     words: f32,
     meaning: f32,
@@ -167,7 +167,7 @@ pub fn features(
     .collect()
 }
 
-/// What the candidates of one source have together.
+/// Combined features of the candidates of one source.
 #[derive(Debug, Clone, Default)]
 struct Together {
     words: f32,
@@ -194,11 +194,11 @@ impl Together {
     }
 }
 
-/// What each term of the question counts; all together are 1.
+/// Weight of each term of the query; the sum is 1.
 fn term_weights(question: &Question, candidates: &Candidates) -> Vec<f32> {
     let mut weights = rarity(&candidates.statistics);
     for (n, weight) in weights.iter_mut().enumerate() {
-        // A name that nobody wrote that way still matches by its parts.
+        // A compound name without a match of its own still matches by its parts.
         if question.whole[n] && candidates.statistics.holders[n] == 0 {
             *weight = 0.0;
         }
@@ -268,7 +268,7 @@ fn own(
     }
 }
 
-/// The share of the question's pairs of terms that stand together: in the signature, and anywhere.
+/// Share of the query's consecutive terms that are consecutive in the unit: in the signature, and anywhere.
 fn pairs(candidate: &Candidate) -> [f32; 2] {
     #[expect(clippy::cast_precision_loss, reason = "questions are short")]
     let share = |held: &dyn Fn(&[u8; 5]) -> bool| {
@@ -281,7 +281,7 @@ fn pairs(candidate: &Candidate) -> [f32; 2] {
     ]
 }
 
-/// Whether the question has the name itself in it: the more of the question that is, the more it counts.
+/// Share of the query that the literal name makes up; 0 if the query does not contain it.
 fn named_outright(question: &str, name: &str) -> f32 {
     if name.is_empty() || !question.contains(&name.to_lowercase()) {
         return 0.0;

@@ -1,21 +1,21 @@
-//! Copies of one thing take one place in an answer.
+//! Folds copies into one result.
 
 use super::Ranked;
 use crate::store::Candidate;
 
-/// Vectors nearer than this may say the same; the path, which is in them, keeps copies from being equal.
+/// Minimum similarity of copies; their vectors differ slightly because they include the path.
 const SAME: f32 = 0.85;
-/// Only the best are held against each other: nobody pages further.
+/// Number of best candidates compared.
 const LOOKED_AT: usize = 100;
 
-/// A candidate, and those that are left out because of it.
+/// A candidate with the copies folded into it.
 #[derive(Debug, Clone)]
 pub(super) struct Folded {
     pub(super) ranked: Ranked,
     pub(super) alike: Vec<usize>,
 }
 
-/// Folds candidates that are copies of a better one into it, unless copies are wanted.
+/// Folds copies into the best candidate, unless copies are requested.
 pub(super) fn fold(candidates: &[Candidate], ranked: Vec<Ranked>, copies: bool) -> Vec<Folded> {
     if copies {
         return ranked.into_iter().map(|ranked| Folded { ranked, alike: Vec::new() }).collect();
@@ -33,12 +33,12 @@ pub(super) fn fold(candidates: &[Candidate], ranked: Vec<Ranked>, copies: bool) 
     kept
 }
 
-/// Copies have one name and one text, and lie in different sources: two methods of one file are never copies.
+/// Whether two candidates are copies: same name and text in different sources, never in one file.
 fn is_copy(a: &Candidate, b: &Candidate) -> bool {
     if a.source == b.source || a.name != b.name || a.kind != b.kind {
         return false;
     }
-    // Everything but the path, which is what differs between copies.
+    // Everything but the path, in which copies differ.
     let lengths = |candidate: &Candidate| {
         let [name, _, signature, doc, body] = candidate.lengths;
         (name, signature, doc, body)

@@ -1,6 +1,6 @@
-//! From candidates to an answer: features, learned weights, a similarity that people can use, and the reasons for it.
+//! Ranks candidates: features, learned weights, a meaningful similarity, and its explanation.
 //!
-//! Knows no store: what it needs of one comes as [`Candidates`].
+//! Knows no store: it works on [`Candidates`].
 
 mod contents;
 mod exact;
@@ -24,15 +24,15 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Candidates of each kind. More find little more.
+/// Number of candidates of each kind; more improve little.
 const CANDIDATES: usize = 200;
-/// A heading is nearly the name that is asked for where at least this much of it is.
+/// Minimum share of a heading that an exact name must make up.
 const NEARLY_THE_NAME: f32 = 0.2;
-/// The least similarity of such a section: it most likely answers, whatever else the question says.
+/// Minimum similarity of such a section, which most likely answers the query.
 const ANSWERS: f32 = 0.7;
-/// Hits that are shown where none passes the threshold.
+/// Number of hits shown if none reaches the threshold.
 const BELOW: usize = 3;
-/// Bytes of a query that are searched for: each of its words is held against each candidate.
+/// Maximum length of a query in bytes: each word is compared with each candidate.
 const LONGEST_QUERY: usize = 8 << 10;
 
 /// Answers a query from the newest generation of a store.
@@ -64,7 +64,7 @@ pub fn search(
     Ok(Answer { hits, below, generation, notes })
 }
 
-/// The units of exactly this name, whatever they are about. At most so many are looked at.
+/// The units with exactly this name, among at most `most` candidates.
 pub fn named(
     view: &dyn View,
     name: &str,
@@ -76,7 +76,7 @@ pub fn named(
     same.map(|unit| view.unit(unit.row)).collect()
 }
 
-/// A query as stores see it: spelt as it is most likely meant, and with its synonyms.
+/// Analyzes a query: corrects spelling and adds synonyms.
 fn asked(
     view: &dyn View,
     embedder: &dyn Embedder,
@@ -85,7 +85,7 @@ fn asked(
 ) -> Result<Question, StoreError> {
     let text = cut(&query.text);
     if text.len() < query.text.len() {
-        notes.push(format!("Only the first {} bytes of the query were searched for.", text.len()));
+        notes.push(format!("Only the first {} bytes of the query were used.", text.len()));
     }
     let spelled = spelling::spell(view, text, &query.filter, &query.synonyms, notes)?;
     let vector = vector(view, embedder, &spelled.text, notes);
@@ -96,7 +96,7 @@ fn asked(
     Ok(question)
 }
 
-/// A query, up to the last whole word of what is searched for.
+/// Truncates a query after a whole word.
 fn cut(text: &str) -> &str {
     let Some(start) = text.get(..text.floor_char_boundary(LONGEST_QUERY)) else { return text };
     if start.len() == text.len() {
@@ -105,7 +105,7 @@ fn cut(text: &str) -> &str {
     start.rsplit_once(char::is_whitespace).map_or(start, |(whole, _)| whole)
 }
 
-/// A query as stores see it. Where there is no vector for it, words must do, and the answer says so.
+/// Analyzes a query. Without a vector, it searches by words only and notes that.
 pub fn question(
     view: &dyn View,
     embedder: &dyn Embedder,
@@ -125,22 +125,22 @@ fn vector(
     let stored = view.status().identity;
     if stored != *embedder.identity() {
         notes.push(format!(
-            "Searched by words alone: the index has vectors of {stored}, and {} is configured. They are made anew with the next change.",
+            "Searched by words only: the index has vectors of {stored}, but {} is configured. They are recomputed with the next change.",
             embedder.identity()
         ));
         return None;
     }
     let vector = embedder.query(text);
-    vector.inspect_err(|error| notes.push(format!("Searched by words alone: {error}."))).ok()
+    vector.inspect_err(|error| notes.push(format!("Searched by words only: {error}."))).ok()
 }
 
 /// A candidate with its score.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ranked {
-    /// Its place among the candidates.
+    /// Its index among the candidates.
     pub(crate) at: usize,
     pub(crate) score: f32,
-    /// How many of the names that are asked for its headings have.
+    /// Number of names of the query in its headings.
     pub(crate) names: f32,
     pub(crate) similarity: f32,
     pub(crate) parts: ScoreParts,
@@ -173,7 +173,7 @@ fn rank(question: &Question, candidates: &Candidates, embedder: &dyn Embedder) -
         let by_similarity = b.similarity.total_cmp(&a.similarity);
         by_names.then(by_similarity).then(b.score.total_cmp(&a.score)).then(a.at.cmp(&b.at))
     });
-    // What comes first is at least as likely to answer as what comes after it.
+    // Similarities must not rise down the list.
     let mut highest = 0.0_f32;
     for one in ranked.iter_mut().rev() {
         highest = highest.max(one.similarity);
@@ -220,7 +220,7 @@ fn matched(question: &Question, candidate: &Candidate) -> Vec<Matched> {
     matched.collect()
 }
 
-/// How much each of the question's terms says: the fewer units have it, the more.
+/// Rarity of each term of the query: the fewer units have it, the higher.
 pub(crate) fn rarity(statistics: &Statistics) -> Vec<f32> {
     #[expect(clippy::cast_precision_loss, reason = "a logarithm is taken of it")]
     let of = |holders: u64| {
@@ -230,7 +230,7 @@ pub(crate) fn rarity(statistics: &Statistics) -> Vec<f32> {
     statistics.holders.iter().map(|holders| of(*holders)).collect()
 }
 
-/// What ranking needs of a store, for those who measure it.
+/// The candidates of a query, for benchmarks.
 pub fn candidates(
     view: &Arc<dyn View>,
     embedder: &dyn Embedder,

@@ -1,4 +1,4 @@
-//! The lines of a unit that answer best.
+//! Finds the best matching lines of a unit.
 
 use crate::{
     analysis::{key, terms},
@@ -7,15 +7,15 @@ use crate::{
 };
 use std::collections::HashSet;
 
-/// Lines of a snippet.
+/// Maximum number of lines in a snippet.
 const LINES: usize = 8;
-/// A longer line is cut: it is data.
+/// Maximum length of a line; longer ones are truncated.
 const LONGEST_LINE: usize = 240;
-/// Lines that are looked at.
+/// Maximum number of lines searched.
 const LOOKED_AT: usize = 400;
 
-/// The run of lines with most of the question's words in it, the rare ones counting more; the first such run, and the
-/// beginning where no line has any.
+/// The window of lines with most of the query's words, weighted by rarity; the first one in case of ties, and the start if
+/// no line has any.
 pub(super) fn best(unit: &Unit, question: &Question, rarity: &[f32]) -> Snippet {
     let lines: Vec<&str> = unit.body.lines().take(LOOKED_AT).collect();
     let held: Vec<Vec<usize>> = lines.iter().map(|line| held(line, question)).collect();
@@ -29,25 +29,25 @@ pub(super) fn best(unit: &Unit, question: &Question, rarity: &[f32]) -> Snippet 
             (start, most) = (n, worth);
         }
     }
-    // A window near the end is filled from above, so that what leads to it is seen.
+    // A window near the end is extended upward for context.
     let start = start.min(lines.len().saturating_sub(LINES));
     let shown = lines.iter().skip(start).take(LINES).map(|line| cut(line));
     let text = shown.collect::<Vec<_>>().join("\n");
     Snippet { first: unit.span.first + u32::try_from(start).unwrap_or(u32::MAX), text }
 }
 
-/// Which of the question's terms a line has.
+/// The terms of the query in a line.
 fn held(line: &str, question: &Question) -> Vec<usize> {
-    let mut held = Vec::new();
+    let mut found = Vec::new();
     terms(cut(line), |term, _| {
         let term = key(term);
         for at in question.slots_of(term) {
-            if !held.contains(&at) {
-                held.push(at);
+            if !found.contains(&at) {
+                found.push(at);
             }
         }
     });
-    held
+    found
 }
 
 fn cut(line: &str) -> &str {

@@ -1,14 +1,14 @@
-//! Not everything out of one source.
+//! Limits the hits per source.
 
 use super::fold::Folded;
 use crate::store::Candidate;
 use std::collections::HashMap;
 
-/// A hit of another source comes before one too many of the same if it is at least this share as similar as the best.
+/// Minimum similarity, relative to the best, of a hit that precedes excess hits of another source.
 const ACCEPTABLE: f32 = 0.5;
 
-/// Puts at most `most` hits of one source before the acceptable hits of others; the rest follow after these in their own
-/// order. What moves back is shown with the similarity of what it follows, so that similarities never rise down the list.
+/// Puts at most `most` hits of a source before the acceptable hits of others; the rest follow in order. A hit that moves
+/// back gets the similarity of its predecessor, so that similarities never rise down the list.
 pub(super) fn spread(
     candidates: &[Candidate],
     folded: Vec<Folded>,

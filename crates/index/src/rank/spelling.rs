@@ -1,4 +1,4 @@
-//! Words of a question that nothing has, and what they are most likely meant to be.
+//! Spelling correction for words of a query that no unit contains.
 
 use crate::{
     analysis::{asked, parts, stem_of, terms, words},
@@ -9,26 +9,26 @@ use crate::{
 };
 use std::collections::HashMap;
 
-/// Words of a question that are looked at: in a question with more of them, nothing fits.
+/// Maximum number of unknown words; with more, the query does not fit at all.
 const MOST_WORDS: usize = 4;
-/// Words that stand in for one.
+/// Maximum number of corrections per word.
 const MOST_INSTEAD: usize = 3;
-/// Words of the vocabulary that are looked at for one spelling.
+/// Maximum number of vocabulary terms considered per word.
 const MOST_NEAR: usize = 256;
-/// A shorter word is like too many others.
+/// Minimum length of a corrected word; shorter words resemble too many others.
 const SHORTEST: usize = 4;
-/// From this length on, a word may have two letters wrong.
+/// Minimum length for two wrong letters.
 const LONG: usize = 8;
-/// A shorter word keeps its first letter: with another one it is another word, as docker and locker are.
+/// Minimum length for a wrong first letter; shorter words differ in meaning, as docker and locker do.
 const FIRST_MAY_DIFFER: usize = 8;
-/// The longest ending that stemming takes away.
+/// Maximum length of an ending removed by stemming.
 const LONGEST_ENDING: usize = 8;
-/// Units that are read to see how a word is written.
+/// Number of units read to see how a word is spelled.
 const READ: usize = 8;
-/// A word that is this many times rarer than the best one does not stand in beside it.
+/// Maximum rarity of a correction relative to the best one.
 const FAR_RARER: u64 = 10;
 
-/// How words end. The vocabulary has stems, and a stem with its ending back is what was misspelt.
+/// Word endings. The vocabulary has stems; restoring the ending yields the intended word.
 const ENDINGS: &[&str] = &[
     "", "s", "e", "es", "ed", "er", "ers", "or", "ors", "y", "ies", "ied", "ing", "ings", "ion",
     "ions", "ation", "ations", "ate", "ated", "ates", "ating", "ator", "able", "ible", "ability",
@@ -37,27 +37,27 @@ const ENDINGS: &[&str] = &[
     "ized", "izing", "ness", "ous",
 ];
 
-/// A question as it is most likely meant.
+/// A query with corrected spelling.
 #[derive(Debug, Default)]
 pub(super) struct Spelled {
-    /// The question, with the likeliest words in it.
+    /// The query, with the most likely corrections.
     pub(super) text: String,
-    /// Terms that are in it now, and further ones that each may have been meant to be.
+    /// Corrected terms, with further likely corrections.
     pub(super) others: Vec<(String, Vec<String>)>,
 }
 
-/// A word of the vocabulary that a misspelt one may have been meant to be.
+/// A possible correction from the vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Meant {
     distance: usize,
-    /// Negative, so that what more units have comes first.
+    /// Reversed, so that common words come first.
     rarity: std::cmp::Reverse<u64>,
     term: String,
     word: String,
 }
 
-/// Puts the nearest words in the place of those that nothing in the collections asked has, and notes that. Only prose is
-/// a measure of spelling: names in code are spelt as their authors like.
+/// Replaces words that no unit of the collections contains with the nearest ones, and notes that. Uses only prose, since
+/// names in code have arbitrary spelling.
 pub(super) fn spell(
     view: &dyn View,
     text: &str,
@@ -66,7 +66,7 @@ pub(super) fn spell(
     notes: &mut Vec<String>,
 ) -> Result<Spelled, StoreError> {
     let mut spelled = Spelled { text: text.to_owned(), others: Vec::new() };
-    // From the end, so that what is before keeps its place.
+    // From the end, so that earlier positions stay valid.
     let mut unknown = unknown(view, text, filter, synonyms)?;
     unknown.truncate(MOST_WORDS);
     if unknown.is_empty() || !view.has_genre(Genre::Prose, filter) {
@@ -83,7 +83,7 @@ pub(super) fn spell(
         }
         let words: Vec<String> = meant.iter().map(|one| format!("{:?}", one.word)).collect();
         told.push(format!(
-            "Nothing has the word {word:?}; searched for {} instead.",
+            "No match for {word:?}; searched for {} instead.",
             words.join(" and ")
         ));
         let others = meant.iter().skip(1).map(|one| one.term.clone()).collect();
@@ -93,7 +93,7 @@ pub(super) fn spell(
     Ok(spelled)
 }
 
-/// The words of a question that nothing has, as they stand in it.
+/// The words of a query that no unit contains, as written.
 fn unknown<'a>(
     view: &dyn View,
     text: &'a str,
@@ -108,7 +108,7 @@ fn unknown<'a>(
         terms(identifier, |term, _| {
             whole.get_or_insert_with(|| term.to_owned());
         });
-        // A name that somebody has is right, whatever its parts are.
+        // A known compound name is correct, whatever its parts are.
         let Some(whole) = whole else { continue };
         if synonyms.knows(&whole) || view.has(&whole, None, filter)? {
             continue;
@@ -129,7 +129,7 @@ fn unknown<'a>(
     Ok(unknown)
 }
 
-/// What a word may have been meant to be, the likeliest first.
+/// Possible corrections of a word, most likely first.
 fn meant(view: &dyn View, word: &str, filter: &Filter) -> Result<Vec<Meant>, StoreError> {
     let mut found = nearest(view, word, true, filter)?;
     if found.is_empty() && word.len() >= FIRST_MAY_DIFFER {
@@ -148,7 +148,7 @@ fn nearest(
     let stem = stem_of(word);
     let mut near_to: Vec<(&str, u8)> =
         stem.as_deref().map(|stem| (stem, most)).into_iter().collect();
-    // A misspelt ending is no ending, and stays: the stem is then near to some beginning of the word.
+    // A misspelled ending is not removed: the stem is then similar to some prefix of the word.
     let shortest = SHORTEST.max(word.len().saturating_sub(LONGEST_ENDING));
     let beginnings = (shortest..word.len()).filter_map(|end| word.get(..end));
     near_to.extend(beginnings.map(|start| (start, u8::from(start.len() > SHORTEST))));
@@ -180,7 +180,7 @@ fn nearest(
     Ok(kept)
 }
 
-/// The word with this stem that is nearest to what was written, unless that is too far away.
+/// The word with this stem closest to the written one, unless it is too different.
 fn as_meant(stem: &str, written: &str, most: usize) -> Option<(usize, String)> {
     let mut bases = vec![stem.to_owned()];
     bases.extend(stem.strip_suffix('i').map(|base| format!("{base}y")));
@@ -192,7 +192,7 @@ fn as_meant(stem: &str, written: &str, most: usize) -> Option<(usize, String)> {
     near.min_by_key(|(distance, _)| *distance)
 }
 
-/// The word with this stem that the units found first have, the nearest to what was written.
+/// The word with this stem in the first units found that is closest to the written one.
 fn as_written(
     view: &dyn View,
     stem: &str,

@@ -1,4 +1,4 @@
-//! What each feature counts, as it was learned. `cargo xtask eval code --learn` and `docs --learn` write the file.
+//! Learned weights of the features. `cargo xtask eval code --learn` and `docs --learn` write the file.
 
 use super::features::{COUNT, Features, NAMES};
 use crate::unit::Genre;
@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 
 static LEARNED: LazyLock<Learned> = LazyLock::new(|| {
     serde_json::from_str(include_str!("weights.json"))
-        .expect("the weights that are built in are whole")
+        .expect("the built-in weights are valid")
 });
 
 #[derive(Debug, Deserialize)]
@@ -16,10 +16,10 @@ struct Learned {
     prose: Weights,
 }
 
-/// What makes a score of features, and a similarity of a score.
+/// Converts features into a score, and a score into a similarity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Weights {
-    /// For each feature, in order; kept by name.
+    /// Weight of each feature, in order; stored by name.
     #[serde(with = "by_name")]
     pub features: [f32; COUNT],
     /// From score to similarity.
@@ -29,16 +29,16 @@ pub struct Weights {
 /// The parameters of a logistic curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Where it starts.
+    /// Offset.
     pub bias: f32,
-    /// What the score counts.
+    /// Weight of the score.
     pub score: f32,
-    /// What the best candidate's score counts: many that are nearly as good make each of them less likely.
+    /// Weight of the best candidate's score: many good candidates make each less likely.
     pub best: f32,
 }
 
 impl Weights {
-    /// Those that are built in.
+    /// The built-in weights.
     pub fn of(genre: Genre) -> &'static Self {
         match genre {
             Genre::Code => &LEARNED.code,
@@ -46,25 +46,24 @@ impl Weights {
         }
     }
 
-    /// What a candidate scores.
+    /// Score of a candidate.
     pub fn score(&self, features: &Features) -> f32 {
         self.features.iter().zip(features.0).map(|(weight, value)| weight * value).sum()
     }
 
-    /// Where a candidate comes, the highest first: by how many of the names that are asked for its headings have, whatever
-    /// else there is, and then by its score.
+    /// Sort key of a candidate, highest first: the number of names of the query in its headings, then its score.
     pub fn order(&self, features: &Features) -> (f32, f32) {
         (features.exact().names, self.score(features))
     }
 
-    /// How well a candidate of this score answers, where the best one of the question has that: 0 to 1.
+    /// Similarity of a candidate with this score, given the best score of the query: 0 to 1.
     pub fn similarity(&self, score: f32, best: f32) -> f32 {
         let Calibration { bias, score: factor, best: of_best } = self.calibration;
         1.0 / (1.0 + (-(bias + factor * score + of_best * best)).exp())
     }
 }
 
-/// Features that are not named count nothing; a name that no feature has is a mistake.
+/// Parses weights by feature name; missing ones are 0, unknown ones are errors.
 mod by_name {
     use super::{BTreeMap, COUNT, NAMES};
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -83,7 +82,7 @@ mod by_name {
         let mut named = BTreeMap::<String, f32>::deserialize(deserializer)?;
         let weights = NAMES.map(|name| named.remove(name).unwrap_or_default());
         match named.into_keys().next() {
-            Some(name) => Err(Error::custom(format!("there is no feature {name}"))),
+            Some(name) => Err(Error::custom(format!("unknown feature {name}"))),
             None => Ok(weights),
         }
     }

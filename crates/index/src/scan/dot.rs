@@ -1,9 +1,9 @@
-//! The inner product of bytes, as fast as this processor can.
+//! Inner products of byte vectors, with the fastest instructions available.
 
-/// Multiplies a question with many vectors.
+/// Multiplies a query vector with many vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dot {
-    /// Instructions that every processor of this architecture has.
+    /// Baseline instructions of the architecture.
     Portable,
     /// 32 bytes at a time.
     #[cfg(target_arch = "x86_64")]
@@ -11,7 +11,7 @@ pub(crate) enum Dot {
 }
 
 impl Dot {
-    /// The fastest that this processor has.
+    /// The fastest variant for this processor.
     pub(crate) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {

@@ -1,20 +1,20 @@
-//! A graph of neighbours over many vectors, kept in a file and searched where it lies. Close to exact, and much faster
-//! than looking at each of more than a million.
+//! A neighbor graph over many vectors, searched in its file. Nearly exact, and much faster than scanning more than a
+//! million.
 
 use rayon::prelude::*;
 use std::path::Path;
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
-/// Links of a vector. More find more, and take more memory.
+/// Links per vector. More links find more and take more memory.
 const LINKS: usize = 16;
-/// How widely neighbours are looked for while the graph grows.
+/// Search breadth while building.
 const CARE_WHILE_BUILDING: usize = 96;
-/// And while it is asked.
+/// Search breadth of queries.
 const CARE_WHILE_ASKED: usize = 256;
 
-/// Why there is no graph.
+/// Error of the graph.
 #[derive(Debug, thiserror::Error)]
-#[error("the graph of neighbours failed: {0}")]
+#[error("the neighbor graph failed: {0}")]
 pub(crate) struct GraphError(String);
 
 impl GraphError {
@@ -50,7 +50,7 @@ fn name(path: &Path) -> Result<&str, GraphError> {
 }
 
 impl Graph {
-    /// Builds one of these vectors and writes it to a file.
+    /// Builds a graph of these vectors and writes it to a file.
     pub(crate) fn build(
         path: &Path,
         dimensions: usize,
@@ -66,14 +66,14 @@ impl Graph {
         graph.save(name(path)?).map_err(GraphError::new)
     }
 
-    /// Opens one where it lies. Its file must have been found whole: what is damaged is not noticed here.
+    /// Opens a graph file. It must have been checked before: corruption is not detected here.
     pub(crate) fn open(path: &Path, dimensions: usize) -> Result<Self, GraphError> {
         let graph = empty(dimensions)?;
         graph.view(name(path)?).map_err(GraphError::new)?;
         Ok(Self(graph))
     }
 
-    /// The rows nearest to a question among those to keep, best first.
+    /// The kept rows nearest to a query, best first.
     pub(crate) fn nearest(
         &self,
         question: &[i8],

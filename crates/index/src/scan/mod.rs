@@ -1,4 +1,4 @@
-//! The nearest vectors: by looking at each of them, or, beyond a million, along a graph.
+//! Nearest-neighbor search: by scanning, or, beyond a million vectors, along a graph.
 
 mod dot;
 mod graph;

@@ -1,8 +1,8 @@
-//! The best so far, out of many that are looked at.
+//! Keeps the best of many scored rows.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-/// Something with a score.
+/// A row with a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Near {
     pub(crate) row: u32,
@@ -17,7 +17,7 @@ impl PartialOrd for Near {
     }
 }
 
-/// The better one is the less: it comes first when sorted, and the worst is on top of a heap. Ties go to the lower row.
+/// Better rows are less: they sort first, and the worst is on top of a heap. Ties go to the lower row.
 impl Ord for Near {
     fn cmp(&self, other: &Self) -> Ordering {
         other.score.total_cmp(&self.score).then(self.row.cmp(&other.row))
@@ -36,7 +36,7 @@ impl Nearest {
         Self { most, heap: BinaryHeap::with_capacity(most + 1) }
     }
 
-    /// A score that is not above this changes nothing.
+    /// Minimum score to be kept; lower ones change nothing.
     pub(crate) fn bar(&self) -> f32 {
         match self.heap.peek() {
             Some(worst) if self.heap.len() >= self.most => worst.score,

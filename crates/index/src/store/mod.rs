@@ -1,5 +1,5 @@
-//! Where units are kept and looked up. A store answers through a [`View`] of one generation, so that what a question
-//! finds does not change while it is ranked; every store passes the same contract.
+//! Stores of units. A store answers through a [`View`] of one generation, so that results do not change while they are
+//! ranked; every store passes the same contract tests.
 
 pub(crate) mod embedded;
 
@@ -16,47 +16,47 @@ use std::{
     sync::Arc,
 };
 
-/// Why a store can't do what it is asked.
+/// Error of a store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file can't be read or written.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which one.
+        /// The file.
         path: PathBuf,
         /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A file is not what was written. It is not served; [`Store::repair`] starts anew.
-    #[error("the index is damaged: {file}: {reason}")]
+    /// A file is corrupt and not used; [`Store::repair`] rebuilds the store.
+    #[error("the index is corrupt: {file}: {reason}")]
     Damaged {
-        /// Which one.
+        /// The file.
         file: String,
-        /// What is wrong with it.
+        /// What is wrong.
         reason: String,
     },
     /// Another process has been writing for too long.
     #[error("another process is writing the index in {}{}", folder.display(), describe_holder(*holder))]
     Busy {
-        /// Where the index is.
+        /// Folder of the index.
         folder: PathBuf,
-        /// The process, where it is known.
+        /// The process, if known.
         holder: Option<u32>,
     },
     /// The lexical index failed.
     #[error("the lexical index failed")]
     Lexical(#[from] tantivy::TantivyError),
-    /// There are no vectors to be had.
+    /// Embedding failed.
     #[error(transparent)]
     Embedding(#[from] EmbedError),
-    /// The graph of neighbours failed.
+    /// The neighbor graph failed.
     #[error("{0}")]
     Graph(String),
-    /// A filter's pattern is none.
-    #[error("{pattern} is no path pattern")]
+    /// A path pattern of a filter is invalid.
+    #[error("invalid path pattern {pattern}")]
     Pattern {
-        /// As it was given.
+        /// The pattern as given.
         pattern: String,
         /// The cause.
         #[source]
@@ -72,12 +72,12 @@ fn describe_holder(holder: Option<u32>) -> String {
     }
 }
 
-/// A change to what is known.
+/// A change to the store.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// A source is new or different: whatever was known of its path is replaced.
+    /// Adds a source, replacing any previous one with its path.
     Put(Source),
-    /// A source is gone.
+    /// Removes a source.
     Remove {
         /// Its collection.
         collection: String,
@@ -86,99 +86,99 @@ pub enum Change {
     },
 }
 
-/// What a store holds.
+/// Status of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// Counts the writes.
+    /// Number of writes.
     pub generation: u64,
-    /// Units that can be found.
+    /// Number of units.
     pub units: u64,
-    /// Sources that are known.
+    /// Number of sources.
     pub sources: u64,
     /// The model of its vectors.
     pub identity: Identity,
 }
 
-/// What [`Store::repair`] had to do.
+/// What [`Store::repair`] did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Repairs {
-    /// Why everything was thrown away; the sources must be put again.
+    /// Why the store was cleared; all sources must be added again.
     pub rebuilt: Option<String>,
     /// The model whose vectors were replaced.
     pub embedded_anew: Option<Identity>,
 }
 
-/// Keeps units and finds them again. Whatever one process writes, every other that has the store open sees.
+/// Stores and finds units. Writes of one process are visible to all others that have the store open.
 pub trait Store: Send + Sync + fmt::Debug {
     /// The collections that have sources.
     fn collections(&self) -> Result<BTreeSet<String>, StoreError>;
     /// The digest of every source of a collection, by path.
     fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, StoreError>;
-    /// Makes all of the changes visible at once, as one generation, or none of them.
+    /// Applies all changes atomically, as one generation.
     fn write(&self, changes: &mut dyn Iterator<Item = Change>) -> Result<Status, StoreError>;
     /// The newest generation.
     fn view(&self) -> Result<Arc<dyn View>, StoreError>;
-    /// Sees to it that the store can be used: throws it away where it is damaged or of another format, and makes its
-    /// vectors anew where they are of another model.
+    /// Makes the store usable: clears it if it is corrupt or has another format, and recomputes its vectors if they are
+    /// of another model.
     fn repair(&self) -> Result<Repairs, StoreError>;
-    /// What it holds now.
+    /// Current status.
     fn status(&self) -> Result<Status, StoreError>;
 }
 
-/// One generation. It stays as it is for as long as it is held.
+/// An immutable generation.
 pub trait View: Send + Sync + fmt::Debug {
-    /// What it holds.
+    /// Status of the generation.
     fn status(&self) -> Status;
-    /// The units that have most of a question's terms, and those nearest to its vector: at most so many of each.
+    /// The units with most of a query's terms, and those nearest to its vector: at most `most` of each.
     fn candidates(
         &self,
         question: &Question,
         filter: &Filter,
         most: usize,
     ) -> Result<Candidates, StoreError>;
-    /// Whether the collections asked have units of a genre.
+    /// Whether the filtered collections have units of a genre.
     fn has_genre(&self, genre: Genre, filter: &Filter) -> bool;
-    /// Whether a unit of the collections asked has a term, of one genre or of any.
+    /// Whether a unit in the filtered collections has a term, of one genre or any.
     fn has(&self, term: &str, genre: Option<Genre>, filter: &Filter) -> Result<bool, StoreError>;
-    /// Terms of letters alone that are near to one, and how many units have each, of whatever collection; in no order.
+    /// Terms of only letters similar to a term, with the number of units that have each, in any collection; unordered.
     fn vocabulary(&self, near: &Nearby<'_>) -> Result<Vec<(String, u64)>, StoreError>;
-    /// A unit with everything that is known of it.
+    /// Reads a unit.
     fn unit(&self, row: Row) -> Result<Found, StoreError>;
-    /// What a collection is made of, in no order.
+    /// The sources of a collection, unordered.
     fn sources(&self, collection: &str) -> Result<Vec<Tally>, StoreError>;
 }
 
-/// Which terms of a vocabulary are near to one.
+/// Search for similar terms in the vocabulary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nearby<'a> {
-    /// The one.
+    /// The term.
     pub term: &'a str,
-    /// Letters that may differ: 0 to 2. Two that changed places count once.
+    /// Maximum edit distance: 0 to 2. A transposition counts once.
     pub distance: u8,
     /// Whether the first letter must be the same.
     pub same_first: bool,
-    /// How many are enough.
+    /// Maximum number of terms.
     pub most: usize,
 }
 
-/// A source, and what it is made of.
+/// Summary of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally {
     /// Its path.
     pub path: String,
-    /// The name of its first unit; empty where it has none.
+    /// Name of its first unit; may be empty.
     pub title: String,
-    /// The language of its units; empty where it has none.
+    /// Language of its units; may be empty.
     pub language: String,
-    /// How many units of each kind it has.
+    /// Number of units by kind.
     pub kinds: BTreeMap<String, u32>,
 }
 
-/// Names a unit within a view.
+/// Identifies a unit within a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Row(pub(crate) u32);
 
-/// Units worth ranking, and what is needed to rank them.
+/// Candidate units with the data needed to rank them.
 #[derive(Debug, Clone, Default)]
 pub struct Candidates {
     pub(crate) units: Vec<Candidate>,
@@ -192,40 +192,40 @@ impl Candidates {
     }
 }
 
-/// What all units together look like.
+/// Statistics over all units.
 #[derive(Debug, Clone, Default)]
 pub struct Statistics {
-    /// How many there are.
+    /// Number of units.
     pub(crate) units: u64,
-    /// How many have each of the question's terms.
+    /// Number of units with each of the query's terms.
     pub(crate) holders: Vec<u64>,
-    /// Terms in each field of the average unit.
+    /// Average number of terms in each field.
     pub(crate) lengths: [f32; 5],
-    /// How near a unit is to the question on average, and how much that varies.
+    /// Mean and deviation of the similarity to the query.
     pub(crate) nearness: (f32, f32),
 }
 
-/// One unit worth ranking.
+/// A candidate unit.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     pub(crate) row: Row,
     pub(crate) genre: Genre,
-    /// The same number for the units of one source.
+    /// Number of its source.
     pub(crate) source: u64,
     pub(crate) kind: String,
     pub(crate) name: String,
     pub(crate) signature: String,
-    /// The question's terms in each field, or what stands for them.
+    /// Occurrences of the query's terms, or their alternatives, in each field.
     pub(crate) counts: Vec<TermCounts>,
-    /// What each counts: less than 1 where something else stands for the term.
+    /// Weight of each: less than 1 for an alternative.
     pub(crate) shares: Vec<f32>,
-    /// And its pairs of terms.
+    /// Occurrences of pairs of terms.
     pub(crate) pairs: Vec<TermCounts>,
     pub(crate) lengths: [u16; 5],
     pub(crate) vector: Option<Vector>,
 }
 
-/// A unit that was found, and where.
+/// A unit with its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// The collection of its source.
@@ -236,6 +236,6 @@ pub struct Found {
     pub genre: Genre,
     /// The digest of its source.
     pub digest: Digest,
-    /// The unit. A body longer than the store keeps is cut.
+    /// The unit; a long body is truncated.
     pub unit: Unit,
 }

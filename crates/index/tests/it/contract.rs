@@ -214,7 +214,7 @@ pub(crate) fn filters_leave_in_what_they_name(place: &dyn Place) {
         assert_eq!(got, want.iter().map(|name| (*name).to_owned()).collect(), "{filter:?}");
     }
     let error = Paths::parse(&one("src/[")).unwrap_err().to_string();
-    assert_eq!(error, "src/[ is no path pattern");
+    assert_eq!(error, "invalid path pattern src/[");
 }
 
 pub(crate) fn pages_follow_each_other(place: &dyn Place) {
@@ -359,7 +359,7 @@ pub(crate) fn another_model_embeds_anew(place: &dyn Place) {
     let letters = Arc::new(Letters(Identity { model: "letters".into(), dimensions: 2 }));
     let store = place.open(Arc::clone(&letters) as Arc<dyn Embedder>);
     let before = search(store.as_ref(), letters.as_ref(), &Query::new("abc")).unwrap();
-    assert!(before.notes[0].starts_with("Searched by words alone"), "{:?}", before.notes);
+    assert!(before.notes[0].starts_with("Searched by words only"), "{:?}", before.notes);
     let repairs = store.repair().unwrap();
     assert_eq!(repairs.embedded_anew, Some(Table::built_in().identity().clone()));
     assert_eq!(repairs.rebuilt, None);

@@ -134,16 +134,17 @@ fn each_failure_says_what_is_wrong() {
         remote.and_then(|remote| remote.query("a")).unwrap_err().to_string()
     };
     let cases: [(&'static [Act], &str); 3] = [
-        (&[Act::Refuse(404)], "answered 404: model \"x\" not found"),
-        (&[Act::Garbage], "something else than embeddings"),
-        (&[Act::Answer, Act::Wider], "3 numbers where the model gave 2 before"),
+        (&[Act::Refuse(404)], "returned status 404: model \"x\" not found"),
+        (&[Act::Garbage], "returned an invalid response"),
+        (&[Act::Answer, Act::Wider], "3 dimensions instead of 2 as before"),
     ];
     for (acts, want) in cases {
         let said = said(acts);
         assert!(said.contains(want), "{said}");
     }
     let gone = Remote::connect(endpoint("http://127.0.0.1:1/v1")).unwrap_err().to_string();
-    assert!(gone.contains("http://127.0.0.1:1/v1/embeddings can't be reached"), "{gone}");
+    assert!(gone.contains("cannot reach"), "{gone}");
+    assert!(gone.contains("http://127.0.0.1:1/v1/embeddings:"), "{gone}");
     let shown = format!("{:?}", endpoint("http://x"));
     assert!(!shown.contains("secret"), "{shown}");
 }

@@ -19,7 +19,7 @@ pub(super) fn seal(bytes: &[u8]) -> u32 {
     low
 }
 
-/// The n-th number of an array. Zero beyond its end, which a sealed array does not have.
+/// The n-th number of an array; zero beyond its end, which a checked array rules out.
 pub(super) fn u32_at(bytes: &[u8], n: usize) -> u32 {
     bytes.get(n * 4..n * 4 + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
 }
@@ -33,7 +33,7 @@ pub(super) fn u16_at(bytes: &[u8], n: usize) -> u16 {
     bytes.get(n * 2..n * 2 + 2).and_then(|two| two.try_into().ok()).map_or(0, u16::from_le_bytes)
 }
 
-/// Reads what was put, in the same order.
+/// Reads values in the order they were written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
@@ -41,7 +41,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// `file` is named when the bytes end too early.
+    /// `file` is named in errors.
     pub(super) fn new(bytes: &'a [u8], file: &'a str) -> Self {
         Self { bytes, file }
     }
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(reader.text().unwrap(), "größer");
         assert_eq!(reader.u8().unwrap(), 9);
         let error = reader.u8().unwrap_err().to_string();
-        assert_eq!(error, "the index is damaged: f: it ends too early");
+        assert_eq!(error, "the index is corrupt: f: it ends too early");
         let mut lying = Reader::new(&[255, 255, 255, 255, 1], "f");
         lying.text().unwrap_err();
     }

@@ -1,4 +1,4 @@
-//! Keeps files few: brings small parts and segments together, leaves out what is dead, and builds the graph.
+//! Compaction: merges small parts and segments, drops deleted units, and builds the graph.
 
 use super::{
     super::StoreError,
@@ -20,14 +20,14 @@ use std::{
 use tantivy::index::SegmentId;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// More parts or segments than this are brought together.
+/// Maximum number of parts or segments before merging.
 const MOST: usize = 8;
-/// So many dead units out of a hundred are too many.
+/// Maximum percentage of deleted units.
 const DEAD_PERCENT: u64 = 25;
-/// Units that are not in the graph yet, out of a hundred, before it is built again.
+/// Maximum percentage of units missing from the graph before it is rebuilt.
 const UNLINKED_PERCENT: u64 = 10;
 
-/// Does what is due after a write.
+/// Runs the compaction due after a write.
 pub(super) fn tidy(store: &Embedded, _lock: &WriteLock<'_>) -> Result<(), StoreError> {
     let snapshot = store.snapshot()?;
     let from = first_to_join(&snapshot);
@@ -52,7 +52,7 @@ pub(super) fn tidy(store: &Embedded, _lock: &WriteLock<'_>) -> Result<(), StoreE
         writer.merge(&segments).wait().map_err(judged)?;
     }
     publish(store, &mut writer, &manifest)?;
-    // The map of sources is of the generation before, and as right as it was.
+    // The source map of the previous generation is still valid.
     let mut sources = store.sources.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((generation, _)) = sources.as_mut() {
         *generation = manifest.generation;
@@ -60,7 +60,7 @@ pub(super) fn tidy(store: &Embedded, _lock: &WriteLock<'_>) -> Result<(), StoreE
     Ok(())
 }
 
-/// Where the parts to bring together begin; they go on to the end.
+/// Index of the first part to merge, up to the last.
 fn first_to_join(snapshot: &Snapshot) -> Option<usize> {
     let sizes: Vec<u64> = snapshot.parts.iter().map(|part| part.len() as u64).collect();
     let all: u64 = sizes.iter().sum();
@@ -70,7 +70,7 @@ fn first_to_join(snapshot: &Snapshot) -> Option<usize> {
     if sizes.len() <= MOST {
         return None;
     }
-    // Each unit is copied a few times in its life, not every time: a large part is left until enough small ones came.
+    // A large part is merged only after enough small ones, so each unit is copied only a few times.
     let (mut from, mut sum) = (sizes.len() - 1, *sizes.last()?);
     while from > 0 && (sizes[from - 1] <= 2 * sum || sizes.len() - from < MOST / 2) {
         from -= 1;
@@ -120,7 +120,7 @@ fn join(
     Ok(())
 }
 
-/// Copies what lives, and forgets what is dead.
+/// Copies live units, and drops deleted ones.
 fn copy(part: &Arc<Part>, writer: &mut PartWriter, dead: &mut Dead) -> Result<(), StoreError> {
     for slot in 0..part.meta.sources {
         let number = source_number(part.meta.id, slot);
@@ -176,7 +176,7 @@ fn build_graph(
     let name = format!("graph-{}", manifest.generation);
     let path = store.folder.path().join(&name);
     let created = store.folder.create_over(&name, Access::Private).map_err(failed(&path))?;
-    // It is written by a path alone: by the one that leads to the open file, whatever has its name by then.
+    // It can only be written by path: use the path of the open file, whatever has its name by then.
     let built = Graph::build(&created.path_by_handle(), manifest.identity.dimensions, &vectors);
     built.map_err(|error| StoreError::Graph(error.to_string()))?;
     created.sync_all().map_err(failed(&path))?;
@@ -184,7 +184,7 @@ fn build_graph(
     Ok(GraphFile { below: manifest.next_row, file: seal(written, &path, name)? })
 }
 
-/// Seals a file that somebody else wrote.
+/// Seals a file written by a library.
 fn seal(mut file: DataFile, path: &Path, name: String) -> Result<Sealed, StoreError> {
     let (mut hash, mut bytes) = (Xxh3Default::new(), 0);
     let mut piece = vec![0; 1 << 20];

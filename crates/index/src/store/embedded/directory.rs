@@ -21,9 +21,9 @@ use tantivy::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The list of the files that tantivy made and may remove.
+/// List of the files that tantivy created and may remove.
 pub(super) const MANAGED: &str = ".managed.json";
-/// A seal at the end of a list: a line of its own.
+/// Length of the seal line at the end of a list.
 const SEAL: usize = 17;
 
 /// Tantivy maps the files; everything that writes goes through the folder.
@@ -33,7 +33,7 @@ pub(super) struct SealedDirectory {
     folder: Folder,
 }
 
-/// A file that is on the disk once it is finished.
+/// A file that is synced when finished.
 struct SyncedFile(DataFile);
 
 impl Write for SyncedFile {
@@ -67,7 +67,7 @@ fn unseal(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     right.then_some(bytes)
 }
 
-/// Whether a list of files names none that lies elsewhere.
+/// Whether a list names only files in the folder.
 fn stays_inside(list: &[u8]) -> bool {
     serde_json::from_slice::<Vec<PathBuf>>(list)
         .is_ok_and(|names| names.iter().all(|name| is_plain(name)))
@@ -82,13 +82,12 @@ impl SealedDirectory {
         Ok(Self { files: MmapDirectory::open(folder.path())?, folder: folder.clone() })
     }
 
-    /// Forgets the files that nobody has open. Tantivy remembers each by its name, and lets go of them when it is asked for
-    /// their number.
+    /// Drops cached files that are no longer open. Tantivy caches them by name, and evicts them when asked for their count.
     pub(super) fn forget_closed(&self) {
         drop(self.files.get_cache_info());
     }
 
-    /// Fails where something has this name that must not be read.
+    /// Fails if the entry with this name must not be read.
     fn check_readable(&self, name: &Path) -> io::Result<()> {
         match self.folder.status(name)? {
             Some(there) if !there.is_file() => Err(invalid("it is not a regular file")),
@@ -112,7 +111,7 @@ impl SealedDirectory {
         self.folder.read(name)?.read_to_end(&mut bytes)?;
         let list = unseal(bytes).ok_or_else(|| invalid("its checksum is wrong"))?;
         if name == Path::new(MANAGED) && !stays_inside(&list) {
-            return Err(invalid("it names a file that lies elsewhere"));
+            return Err(invalid("it names a file outside the folder"));
         }
         Ok(list)
     }
@@ -159,7 +158,7 @@ impl Directory for SealedDirectory {
         crash_point!("index-list-write");
         let mut sealed = data.to_vec();
         sealed.extend_from_slice(format!("\n{:016x}", xxh3_64(data)).as_bytes());
-        // It takes the place of what has its name, a link included.
+        // It replaces whatever has its name, including a link.
         self.folder.replace(path, &sealed, Access::Private, Durability::Synced)?;
         crash_point!("index-list-written");
         Ok(())

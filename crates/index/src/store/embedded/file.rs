@@ -1,6 +1,6 @@
 //! Files of a generation: written once, synced, sealed by a hash, and mapped into memory.
 //!
-//! A repository may come with a folder of state, so nothing is opened through a link, and no name leads out of the folder.
+//! A repository may contain a state folder, so links are not followed, and no name may leave the folder.
 
 use super::super::StoreError;
 use docent_files::{Access, DataFile, Folder, is_link_error};
@@ -12,7 +12,7 @@ use std::{
 };
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-/// Ends the process where a test asks for it.
+/// Ends the process if a test requests it.
 macro_rules! crash_point {
     ($name:expr) => {
         fail::fail_point!($name, |_| std::process::abort());
@@ -20,12 +20,12 @@ macro_rules! crash_point {
 }
 pub(super) use crash_point;
 
-/// A file as a manifest names it.
+/// A file listed in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Sealed {
     pub(super) name: String,
     pub(super) bytes: u64,
-    /// Of everything in it, in hexadecimal: JSON numbers don't hold 64 bits everywhere.
+    /// Hash of its contents, in hexadecimal: JSON numbers are not always 64-bit.
     pub(super) hash: String,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn damaged(file: &str, reason: impl Into<String>) -> StoreError {
     StoreError::Damaged { file: file.to_owned(), reason: reason.into() }
 }
 
-/// Whether this is the name of something in a folder, and no way to elsewhere.
+/// Whether this is a plain file name, not a path.
 pub(super) fn is_plain(name: &Path) -> bool {
     let mut parts = name.components();
     match (parts.next(), parts.next()) {
@@ -46,7 +46,7 @@ pub(super) fn is_plain(name: &Path) -> bool {
     }
 }
 
-/// A file while it is written. It counts only once a manifest names it, so nothing is renamed.
+/// A file being written. It is used only once a manifest lists it, so it is not renamed.
 pub(super) struct Writing {
     path: PathBuf,
     name: String,
@@ -75,7 +75,7 @@ impl Writing {
         self.bytes
     }
 
-    /// Puts it on the disk for good.
+    /// Syncs it to disk.
     pub(super) fn finish(mut self) -> Result<Sealed, StoreError> {
         crash_point!("index-flush");
         self.file.flush().map_err(failed(&self.path))?;
@@ -87,15 +87,15 @@ impl Writing {
     }
 }
 
-/// Bytes of a file, mapped.
+/// A memory-mapped file.
 #[derive(Debug)]
 pub(super) struct Mapped {
-    /// Nothing is mapped of an empty file.
+    /// `None` for an empty file.
     map: Option<Mmap>,
 }
 
 impl Mapped {
-    /// Maps a file that has the length it was written with.
+    /// Maps a file after checking its length.
     pub(super) fn open(folder: &Folder, sealed: &Sealed) -> Result<Self, StoreError> {
         let path = folder.path().join(&sealed.name);
         let file = folder.read(&sealed.name).map_err(|error| match error.kind() {
@@ -111,9 +111,9 @@ impl Mapped {
         if length == 0 {
             return Ok(Self { map: None });
         }
-        #[expect(unsafe_code, reason = "a mapping is how a file is read without being copied")]
+        #[expect(unsafe_code, reason = "mapping reads a file without copying it")]
         // SAFETY: files of an index are written once, before any manifest names them, and are only ever removed after
-        // that, which leaves a mapping as it is. Whoever writes into another program's state folder breaks more.
+        // that, which leaves a mapping as it is. Other programs must not write to the state folder.
         let map = unsafe { Mmap::map(file.as_file()) }.map_err(failed(&path))?;
         Ok(Self { map: Some(map) })
     }
@@ -122,7 +122,7 @@ impl Mapped {
         self.map.as_deref().unwrap_or_default()
     }
 
-    /// Reads all of it and compares it with its seal.
+    /// Verifies the hash of the whole file.
     pub(super) fn verify(&self, sealed: &Sealed) -> Result<(), StoreError> {
         if format!("{:016x}", xxh3_64(self.bytes())) == sealed.hash {
             return Ok(());
@@ -131,16 +131,16 @@ impl Mapped {
     }
 }
 
-/// Makes the names in a folder as lasting as the files.
+/// Syncs a folder, so that its names are durable.
 pub(super) fn sync_folder(folder: &Folder) -> Result<(), StoreError> {
     crash_point!("index-sync-folder");
     folder.sync().map_err(failed(folder.path()))
 }
 
-/// Removes a file that no manifest names any more. Where it is still in use, the next writer tries again.
+/// Removes a file that no manifest lists. If it is still in use, the next writer retries.
 pub(super) fn discard(folder: &Folder, name: &str) {
     crash_point!("index-remove");
     if let Err(error) = folder.remove(name) {
-        tracing::debug!(folder = %folder.path().display(), name, %error, "an old file stays for now");
+        tracing::debug!(folder = %folder.path().display(), name, %error, "cannot remove an old index file yet");
     }
 }

@@ -1,4 +1,4 @@
-//! The lexical index: which rows have which terms. Everything else about a unit lies in the parts.
+//! The lexical index: which rows have which terms. All other data of a unit is in the parts.
 
 use super::{
     super::StoreError,
@@ -33,19 +33,19 @@ use tantivy::{
 };
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Candidates are looked for with the rarest terms of a question; the others are in half of all units anyway.
+/// Maximum number of terms used to find candidates, the rarest first; others are in half of all units.
 const MOST_TERMS: usize = 24;
-/// A term that more units of a segment have is common.
+/// Units per segment above which a term is common.
 const MOST_COUNTED: u32 = 256;
-/// The name of our tokenizer: terms come with spaces between them.
+/// Name of our tokenizer, which splits terms at spaces.
 const TOKENIZER: &str = "terms";
 
 /// The fields of the lexical index.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
-    /// The terms, each as often as its field weighs.
+    /// The terms, repeated by the weight of their field.
     pub(super) terms: Field,
-    /// The hash of the source's name, to remove all of its units at once.
+    /// Hash of the source's name, to remove all of its units at once.
     pub(super) source: Field,
     /// The unit's row.
     pub(super) row: Field,
@@ -70,7 +70,7 @@ pub(super) struct Lexical {
     reader: IndexReader,
     directory: SealedDirectory,
     folder: Folder,
-    /// Files whose checksums were found right.
+    /// Files with verified checksums.
     whole: Mutex<HashSet<PathBuf>>,
 }
 
@@ -80,7 +80,7 @@ impl std::fmt::Debug for Lexical {
     }
 }
 
-/// Tells a broken index from a failing one.
+/// Distinguishes a corrupt index from other failures.
 pub(super) fn judged(error: TantivyError) -> StoreError {
     let broken = match &error {
         TantivyError::DataCorruption(_)
@@ -101,16 +101,16 @@ pub(super) fn judged(error: TantivyError) -> StoreError {
     if broken { damaged("lexical", error.to_string()) } else { StoreError::Lexical(error) }
 }
 
-/// Opens files that were not checked yet. Tantivy trusts their lengths and offsets, and panics where they lie.
+/// Opens unchecked files. Tantivy trusts their lengths and offsets, and panics if they are wrong.
 fn unharmed<T>(open: impl FnOnce() -> tantivy::Result<T>) -> Result<T, StoreError> {
     match catch_unwind(AssertUnwindSafe(open)) {
         Ok(opened) => opened.map_err(judged),
-        Err(_) => Err(damaged("lexical", "a file of it can't be read")),
+        Err(_) => Err(damaged("lexical", "one of its files can't be read")),
     }
 }
 
 impl Lexical {
-    /// Opens the index in a folder, or makes an empty one.
+    /// Opens the index in a folder, or creates an empty one.
     pub(super) fn open(folder: &Folder) -> Result<Self, StoreError> {
         if folder.path().is_symlink() {
             return Err(damaged("lexical", "it is a symbolic link"));
@@ -133,7 +133,7 @@ impl Lexical {
                 .map_err(judged)?
         };
         if index.schema() != schema {
-            return Err(damaged("lexical", "it is of another version of docent"));
+            return Err(damaged("lexical", "it was written by another version of docent"));
         }
         let mut whole = HashSet::new();
         check(&index, &mut whole, is_opened_blindly)?;
@@ -143,7 +143,7 @@ impl Lexical {
         Ok(Self { index, fields, reader, directory, folder, whole })
     }
 
-    /// The newest generation: its manifest, which is the empty one before the first write, and a searcher that fits it.
+    /// The newest generation: its manifest, empty before the first write, and a matching searcher.
     pub(super) fn newest(&self, empty: Manifest) -> Result<(Manifest, Searcher), StoreError> {
         loop {
             let metas = self.index.load_metas().map_err(judged)?;
@@ -158,7 +158,7 @@ impl Lexical {
                 .iter()
                 .map(|reader| (reader.segment_id(), reader.delete_opstamp()))
                 .collect();
-            // Somebody may have committed between the two.
+            // Another process may have committed between the two.
             if named == opened {
                 let manifest = match metas.payload.as_deref() {
                     None if named.is_empty() => empty,
@@ -169,13 +169,13 @@ impl Lexical {
         }
     }
 
-    /// Tells whether the generation is another one than before, without reading it.
+    /// Identifies the generation without reading it.
     pub(super) fn stamp(&self) -> Option<Stamp> {
         let there = self.folder.status("meta.json").ok()??;
         there.is_file().then(|| Stamp::of(&there))
     }
 
-    /// Checks the files of the lexical index that were not checked before.
+    /// Checks the files of the lexical index that are not verified yet.
     pub(super) fn verify(&self) -> Result<(), StoreError> {
         self.check(is_needed)
     }
@@ -185,7 +185,7 @@ impl Lexical {
     }
 }
 
-/// Checks files that are not yet known to be whole.
+/// Checks files that are not verified yet.
 fn check(
     index: &Index,
     whole: &mut HashSet<PathBuf>,
@@ -193,14 +193,14 @@ fn check(
 ) -> Result<(), StoreError> {
     let directory = index.directory();
     let listed = index.load_metas().map_err(judged)?.list_segment_files();
-    // A store that is written for days would remember every file that it ever had.
+    // Otherwise, a long-running store would remember every file it ever had.
     whole.retain(|file| listed.contains(file));
     for file in listed {
         if whole.contains(&file) || !wanted(&file) {
             continue;
         }
         if !directory.exists(&file).unwrap_or(false) {
-            // Another process may have merged it away just now.
+            // Another process may have just merged it.
             if index.load_metas().map_err(judged)?.list_segment_files().contains(&file) {
                 return Err(damaged(&file.to_string_lossy(), "it is missing"));
             }
@@ -214,24 +214,24 @@ fn check(
     Ok(())
 }
 
-/// What holds nothing, as no field is stored, and is read whole when a segment is opened: where its numbers lie, room is made
-/// for as many entries as they say, and no panic tells.
+/// Whether a file has no content, as no field is stored, but is parsed when a segment is opened: wrong numbers in it would
+/// cause huge allocations without a panic.
 fn is_opened_blindly(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "store")
 }
 
-/// What is there only while a segment is written, or once something was removed from it, is listed in any case.
+/// Whether a listed file may be missing: temporary files, and those that exist only after removals.
 fn is_needed(file: &Path) -> bool {
     let name = file.to_string_lossy();
     !name.ends_with(".temp") && !name.ends_with(".0.del")
 }
 
-/// Memory for a writer of a few units: the least that tantivy takes.
+/// Memory of a writer for a few units: the minimum of tantivy.
 pub(super) const SMALL: usize = 15_000_000;
-/// And for one of many.
+/// Memory of a writer for many units.
 pub(super) const LARGE: usize = 200_000_000;
 
-/// What a file's metadata tell of its identity. A list is replaced as a whole, so each is another file.
+/// Identity of a file, from its metadata. A list is always replaced by a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     modified: (i64, i64),
@@ -245,12 +245,12 @@ impl Stamp {
     }
 }
 
-/// A source's name in the lexical index.
+/// The key of a source in the lexical index.
 pub(super) fn source_key(collection: &str, path: &str) -> u64 {
     xxh3_64(format!("{collection}\0{path}").as_bytes())
 }
 
-/// The lexical half of one generation.
+/// Lexical search in one generation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lookup<'a> {
     pub(super) searcher: &'a Searcher,
@@ -259,17 +259,17 @@ pub(super) struct Lookup<'a> {
 }
 
 impl Lookup<'_> {
-    /// How many units have each of some terms.
+    /// Number of units with each of some terms.
     pub(super) fn holders(&self, terms: &[String]) -> Result<Vec<u64>, StoreError> {
         let count = |text: &String| self.searcher.doc_freq(&self.term(text));
         terms.iter().map(count).collect::<Result<_, _>>().map_err(judged)
     }
 
-    /// The holders of each of the question's terms, or of what stands for it where more have that.
+    /// Number of units with each of the query's terms, or with an alternative if more have that.
     pub(super) fn holders_of_forms(&self, mut holders: Vec<u64>) -> Result<Vec<u64>, StoreError> {
         for (holders, forms) in holders.iter_mut().zip(&self.question.forms) {
             for form in forms {
-                // Who has a phrase has each of its terms.
+                // A unit with a phrase has each of its terms.
                 let least = self.holders(&form.terms)?.into_iter().min().unwrap_or_default();
                 *holders = least.max(*holders);
             }
@@ -285,13 +285,13 @@ impl Lookup<'_> {
         Box::new(TermQuery::new(self.term(text), IndexRecordOption::WithFreqs))
     }
 
-    /// What a unit may have instead of a term: one other, or all those of a phrase.
+    /// Query for an alternative of a term: another term, or all terms of a phrase.
     fn clause_of(&self, form: &Form) -> Box<dyn tantivy::query::Query> {
         let each = form.terms.iter().map(|term| (Occur::Must, self.clause(term)));
         Box::new(BoostQuery::new(Box::new(BooleanQuery::new(each.collect())), form.share))
     }
 
-    /// The rows to keep whose headings have one of the names that the question has: at most so many for each name.
+    /// Kept rows whose headings contain an exact name of the query: at most `most` per name.
     pub(super) fn written(
         &self,
         most: usize,
@@ -304,8 +304,8 @@ impl Lookup<'_> {
         Ok(rows)
     }
 
-    /// The same among those to keep, of which there is this share: what is rare in code may be common in prose. Terms that
-    /// many units have are common wherever one looks, and are not counted one by one.
+    /// The same counts among kept units, which make up this share: a term rare in code may be common in prose. Common terms
+    /// are common everywhere, and are estimated instead of counted.
     pub(super) fn holders_among(
         &self,
         all: &[u64],
@@ -327,7 +327,7 @@ impl Lookup<'_> {
                         reason = "a share of a count"
                     )]
                     let elsewhere = (f64::from(list.doc_freq()) * (1.0 - share)) as u64;
-                    // Somebody may have it all the same.
+                    // Some unit may still have it.
                     *count -= elsewhere.min(count.saturating_sub(1));
                     continue;
                 }
@@ -341,7 +341,7 @@ impl Lookup<'_> {
         Ok(kept)
     }
 
-    /// The rows that have most of the question's terms among those to keep, best first.
+    /// Kept rows with most of the query's terms, best first.
     pub(super) fn best(
         &self,
         holders: &[u64],
@@ -360,7 +360,7 @@ impl Lookup<'_> {
         self.nearest(&BooleanQuery::new(clauses), most, keep)
     }
 
-    /// The rows to keep that fit a query best.
+    /// Kept rows that match a query best.
     fn nearest(
         &self,
         query: &dyn tantivy::query::Query,

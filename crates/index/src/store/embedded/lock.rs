@@ -49,7 +49,7 @@ pub(super) fn acquire(
                 write_holder(&mut file);
                 return Ok(file);
             }
-            // The lock of a file that is no longer in its place keeps no one out.
+            // The lock of a replaced file excludes no one.
             Ok(()) => file = open()?,
             Err(TryLockError::Error(source)) => return Err(StoreError::File { path, source }),
             Err(TryLockError::WouldBlock) => {

@@ -1,25 +1,25 @@
-//! What a generation consists of. It travels inside the lexical index's own commit, so that both change at once.
+//! The manifest of a generation. Stored in the lexical index's commit, so that both change at once.
 
 use super::file::{Sealed, damaged, is_plain};
 use crate::{embed::Identity, store::StoreError};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Counts up whenever files are written or texts analysed in another way: an index of another format is made anew.
+/// Increment when the file format or the text analysis changes; an index of another format is rebuilt.
 pub(super) const FORMAT: u32 = 3;
 
-/// A run of units that were written together, or brought together later.
+/// A part: units that were written or merged together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Part {
     pub(super) id: u64,
     pub(super) units: u32,
     pub(super) sources: u32,
     pub(super) records: Sealed,
-    /// Where the directory starts in the file of records.
+    /// Offset of the directory in the records file.
     pub(super) directory: u64,
-    /// The hash of the directory alone.
+    /// Hash of the directory.
     pub(super) directory_hash: String,
-    /// Terms in each field of all units.
+    /// Total number of terms in each field.
     pub(super) lengths: [u64; 5],
     pub(super) vectors: Sealed,
 }
@@ -40,7 +40,7 @@ pub(super) struct Manifest {
     pub(super) next_row: u32,
     pub(super) next_part: u64,
     pub(super) parts: Vec<Part>,
-    /// Which rows and sources are no more.
+    /// Deleted rows and sources.
     pub(super) dead: Option<Sealed>,
     pub(super) graph: Option<GraphFile>,
 }
@@ -65,7 +65,7 @@ impl Manifest {
         parts.chain(&self.dead).chain(self.graph.as_ref().map(|graph| &graph.file))
     }
 
-    /// As text, after its hash.
+    /// Encodes it as text, after its hash.
     pub(super) fn encode(&self) -> String {
         let json = serde_json::to_string(self).expect("a manifest is plain data");
         format!("{:016x} {json}", xxh3_64(json.as_bytes()))
@@ -79,12 +79,12 @@ impl Manifest {
         }
         let format = serde_json::from_str::<Format>(json).map(|found| found.format);
         if format.as_ref().is_ok_and(|format| *format != FORMAT) {
-            return Err(wrong("it is of another version of docent"));
+            return Err(wrong("it was written by another version of docent"));
         }
         let manifest: Self =
             serde_json::from_str(json).map_err(|error| wrong(&error.to_string()))?;
         if manifest.files().any(|file| !is_plain(file.name.as_ref())) {
-            return Err(wrong("it names a file that lies elsewhere"));
+            return Err(wrong("it names a file outside the folder"));
         }
         Ok(manifest)
     }

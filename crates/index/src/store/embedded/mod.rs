@@ -1,8 +1,8 @@
-//! The store in one folder of the user's own disk.
+//! The store in a local folder.
 //!
-//! A generation is a manifest inside the lexical index's commit, and the files that it names. Files are written once and
-//! never changed, so whoever has a generation open keeps it, however many are written after it. One process writes at a
-//! time, under a lock that ends with it; the others see the new generation when they next ask.
+//! A generation is a manifest inside the lexical index's commit, and the files it lists. Files are written once and never
+//! changed, so an open generation stays valid, however many follow. One process writes at a time, under a lock that ends
+//! with it; the others see the new generation with their next query.
 
 mod codec;
 mod compact;
@@ -33,17 +33,17 @@ use std::{
     time::Duration,
 };
 
-/// The folder of the lexical index.
+/// Folder of the lexical index.
 const LEXICAL: &str = "lexical";
 
-/// How the embedded store behaves.
+/// Settings of the embedded store.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
-    /// Above so many units, the nearest are found along a graph.
+    /// Number of units above which a neighbor graph is used.
     pub graph_above: u64,
-    /// How long a writer waits for another one.
+    /// Maximum time a writer waits for another one.
     pub patience: Duration,
-    /// Is called when a writer waits for another process for longer than a moment.
+    /// Called when a writer has to wait for another process.
     pub on_wait: Option<fn(&LockWait<'_>)>,
 }
 
@@ -53,20 +53,20 @@ impl Default for Settings {
     }
 }
 
-/// The store in a folder.
+/// A store in a folder.
 #[derive(Debug)]
 pub struct Embedded {
     folder: Folder,
     embedder: Arc<dyn Embedder>,
     settings: Settings,
     current: RwLock<Current>,
-    /// Where each source is, for the generation that it is of.
+    /// Location of each source, for one generation.
     sources: Mutex<Option<(u64, SourceMap)>>,
-    /// One writer of this process at a time; the file's lock is for the others.
+    /// Lock between writers of this process; the file lock is for other processes.
     writing: Mutex<()>,
 }
 
-/// Where a source is: its part and its place there.
+/// Location of each source: its part and position.
 type SourceMap = HashMap<(String, String), (u64, u32)>;
 
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ struct Current {
     snapshot: Option<(Stamp, Arc<Snapshot>)>,
 }
 
-/// Nobody else writes for as long as it is held.
+/// Excludes all other writers while held.
 #[derive(Debug)]
 struct WriteLock<'a> {
     _file: DataFile,
@@ -83,9 +83,9 @@ struct WriteLock<'a> {
 }
 
 impl Embedded {
-    /// Opens the store in a folder, which is made where it is not there.
+    /// Opens the store in a folder, which is created if missing.
     ///
-    /// What is damaged stays closed until [`Store::repair`].
+    /// A corrupt store stays closed until [`Store::repair`].
     pub fn open(
         folder: impl Into<Folder>,
         embedder: Arc<dyn Embedder>,
@@ -103,13 +103,13 @@ impl Embedded {
         };
         let there = || store.has_lists();
         if !there() {
-            // Two at once would make two.
+            // Two threads at once would create two.
             let lock = store.lock()?;
             if !there()
                 && let Err(error) = store.open_lexical()
             {
                 let StoreError::Damaged { .. } = error else { return Err(error) };
-                // There is no generation yet that could be lost.
+                // No generation exists yet that could be lost.
                 store.clear(&lock)?;
                 store.open_lexical()?;
             }
@@ -121,7 +121,7 @@ impl Embedded {
         self.folder.join(LEXICAL)
     }
 
-    /// Whether there is a generation, as far as can be seen.
+    /// Whether a generation seems to exist.
     fn has_lists(&self) -> bool {
         self.lexical_folder().path().join("meta.json").exists()
     }
@@ -145,7 +145,7 @@ impl Embedded {
             }
             None => Arc::new(self.open_lexical()?),
         };
-        // A writer may replace and remove files while they are opened here: what comes after it is whole again.
+        // A writer may replace and remove files while they are opened here; a retry sees the new generation.
         for _ in 0..20 {
             let stamp = lexical.stamp().ok_or_else(|| damaged("meta.json", "it is missing"))?;
             let before = before.as_ref().map(|(_, snapshot)| snapshot.as_ref());
@@ -170,25 +170,25 @@ impl Embedded {
         Lexical::open(&self.lexical_folder())
     }
 
-    /// Waits until nobody else writes.
+    /// Acquires the write lock.
     fn lock(&self) -> Result<WriteLock<'_>, StoreError> {
         let thread = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let file = lock::acquire(&self.folder, self.settings.patience, self.settings.on_wait)?;
         Ok(WriteLock { _file: file, _thread: thread })
     }
 
-    /// Forgets what is open, so that the next look starts from the disk.
+    /// Drops the open generation, so that the next access reads from disk.
     fn close(&self) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         *current = Current { lexical: None, snapshot: None };
         *self.sources.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Removes everything. Whoever has an older generation open keeps it.
+    /// Removes everything. Open generations stay usable.
     fn clear(&self, _lock: &WriteLock<'_>) -> Result<(), StoreError> {
         self.close();
         let lexical = self.lexical_folder();
-        // Without its list the index is empty for every reader, whatever happens to the rest. A link is only removed.
+        // Without its list the index is empty for every reader. A link is removed, not followed.
         let is_link = lexical.path().is_symlink();
         let lists = if is_link { [].as_slice() } else { &["meta.json", MANAGED] };
         for name in lists {
@@ -198,7 +198,7 @@ impl Embedded {
         self.discard_all_but(&[])
     }
 
-    /// Removes our files that are not among these.
+    /// Removes our files except these.
     fn discard_all_but(&self, named: &[&str]) -> Result<(), StoreError> {
         for name in self.folder.names().map_err(failed(self.folder.path()))? {
             let name = name.to_string_lossy();
@@ -210,7 +210,7 @@ impl Embedded {
         Ok(())
     }
 
-    /// Where each source of a generation is.
+    /// Location of each source of a generation.
     fn source_map(snapshot: &Snapshot) -> Result<SourceMap, StoreError> {
         let mut map = SourceMap::new();
         for part in &snapshot.parts {
@@ -225,7 +225,7 @@ impl Embedded {
         Ok(map)
     }
 
-    /// Reads everything, as the first question would.
+    /// Reads everything, like the first query.
     fn check(&self) -> Result<Arc<Snapshot>, StoreError> {
         let snapshot = self.snapshot()?;
         snapshot.verify()?;
@@ -234,7 +234,7 @@ impl Embedded {
     }
 }
 
-/// A file that is removed need not exist.
+/// Ignores the error of removing a missing file.
 fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| match error.kind() {
         io::ErrorKind::NotFound => Ok(()),
@@ -242,7 +242,7 @@ fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
     })
 }
 
-/// A file that a manifest names and that is not there is damage, not bad luck.
+/// Reports a missing file that a manifest lists as corruption.
 fn missing_is_damage(error: StoreError) -> StoreError {
     match error {
         StoreError::File { path, source } if source.kind() == io::ErrorKind::NotFound => {
@@ -303,9 +303,9 @@ impl Store for Embedded {
         if let Err(StoreError::Damaged { .. }) = self.check() {
             let lock = self.lock()?;
             self.close();
-            // Somebody may have been faster.
+            // Another thread may have been faster.
             if let Err(error @ StoreError::Damaged { .. }) = self.check() {
-                tracing::warn!(%error, "the index is made anew");
+                tracing::warn!(%error, "rebuilding the index");
                 repairs.rebuilt = Some(error.to_string());
                 self.clear(&lock)?;
                 self.open_lexical()?;

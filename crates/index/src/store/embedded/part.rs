@@ -1,7 +1,7 @@
-//! A run of units in two files: records with a directory behind them, and vectors.
+//! A part: units in two files, records followed by a directory, and vectors.
 //!
-//! The directory holds an array for each thing that is asked of many units, and a table of the sources. It is checked
-//! when the part is opened; a record when it is read; the vectors when they are first searched.
+//! The directory contains an array for each field that is read of many units, and a table of the sources. It is checked
+//! when the part is opened; a record when it is read; the vectors when first searched.
 
 use super::{
     super::StoreError,
@@ -18,19 +18,19 @@ use docent_files::Folder;
 use std::{collections::HashMap, sync::OnceLock};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a part knows of a source.
+/// A source in a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SourceEntry<'a> {
     pub(super) collection: &'a str,
     pub(super) path: &'a str,
     pub(super) genre: Genre,
     pub(super) digest: Digest,
-    /// Its first unit in the part, and how many follow one another.
+    /// Its first unit in the part, and the number of its units.
     pub(super) first: u32,
     pub(super) units: u32,
 }
 
-/// A unit as it is stored.
+/// A stored unit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stored<'a> {
     pub(super) kind: &'a str,
@@ -38,7 +38,7 @@ pub(super) struct Stored<'a> {
     /// Terms in each field.
     pub(super) lengths: [u16; 5],
     pub(super) record: &'a [u8],
-    /// Its vector, and what that is multiplied by.
+    /// Its vector, and the scale.
     pub(super) codes: &'a [u8],
     pub(super) scale: f32,
 }
@@ -55,7 +55,7 @@ impl Names {
         if let Some(&number) = self.numbers.get(name) {
             return number;
         }
-        // Kinds and languages are few. Should there ever be more, the rest can't be told apart in filters.
+        // Kinds and languages are few. If there were more, filters could not distinguish the rest.
         let number = u16::try_from(self.all.len()).unwrap_or(u16::MAX);
         self.all.push(name.to_owned());
         self.numbers.insert(name.to_owned(), number);
@@ -63,7 +63,7 @@ impl Names {
     }
 }
 
-/// A part while it is written.
+/// A part being written.
 pub(super) struct PartWriter {
     id: u64,
     records: Writing,
@@ -103,7 +103,7 @@ impl PartWriter {
         })
     }
 
-    /// Starts a source of so many units; they must follow.
+    /// Starts a source with a number of units, which must follow.
     pub(super) fn source(&mut self, entry: &SourceEntry<'_>) {
         put_u32(&mut self.source_offsets, u32::try_from(self.sources.len()).unwrap_or(u32::MAX));
         put_text(&mut self.sources, entry.collection);
@@ -115,7 +115,7 @@ impl PartWriter {
         self.source_count += 1;
     }
 
-    /// Adds a unit of the source that was started last.
+    /// Adds a unit of the last started source.
     pub(super) fn unit(&mut self, row: u32, stored: &Stored<'_>) -> Result<(), StoreError> {
         let Stored { kind, language, lengths, record, codes, scale } = *stored;
         put_u32(&mut self.rows, row);
@@ -136,7 +136,7 @@ impl PartWriter {
         self.units
     }
 
-    /// Puts both files on the disk.
+    /// Syncs both files to disk.
     pub(super) fn finish(mut self) -> Result<manifest::Part, StoreError> {
         let directory = self.records.position();
         self.offsets.extend_from_slice(&directory.to_le_bytes());
@@ -163,12 +163,12 @@ impl PartWriter {
     }
 }
 
-/// The file of a part's vectors: a name for each model, so that both can lie there while one replaces the other.
+/// File name of a part's vectors: one per model, so that both can exist while one replaces the other.
 pub(super) fn vectors_name(id: u64, model: &str) -> String {
     format!("vectors-{id}-{:08x}", super::codec::seal(model.as_bytes()))
 }
 
-/// A part that is open.
+/// An open part.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) meta: manifest::Part,
@@ -176,9 +176,9 @@ pub(super) struct Part {
     records_whole: OnceLock<()>,
     pub(super) vectors: Vectors,
     names: Vec<String>,
-    /// Where the sources' table starts in the directory.
+    /// Offset of the source table in the directory.
     sources: usize,
-    /// Where the list of source offsets starts there.
+    /// Offset of the list of source offsets in the directory.
     source_offsets: usize,
 }
 
@@ -226,15 +226,15 @@ impl Part {
         self.meta.units as usize
     }
 
-    /// The row of the n-th unit. They rise.
+    /// The row of the n-th unit; ascending.
     pub(super) fn row(&self, n: usize) -> u32 {
         u32_at(self.directory(), n)
     }
 
-    /// Which unit has this row.
+    /// The unit with this row.
     pub(super) fn find(&self, row: u32) -> Option<usize> {
         let first = self.row(0);
-        // Until parts are brought together, rows follow one another.
+        // Until parts are merged, rows are consecutive.
         let guess = usize::try_from(row.checked_sub(first)?).ok()?;
         if guess < self.len() && self.row(guess) == row {
             return Some(guess);
@@ -262,7 +262,7 @@ impl Part {
         Record::open(self.raw(n), &self.meta.records.name)
     }
 
-    /// Checks every record, the first time: a part never changes, and is kept open from one generation to the next.
+    /// Checks every record once: a part never changes, and stays open across generations.
     pub(super) fn verify_records(&self) -> Result<(), StoreError> {
         if self.records_whole.get().is_none() {
             (0..self.len()).try_for_each(|n| self.record(n).map(drop))?;
@@ -271,7 +271,7 @@ impl Part {
         Ok(())
     }
 
-    /// Which of the part's sources the n-th unit is of.
+    /// The source of the n-th unit.
     pub(super) fn slot(&self, n: usize) -> u32 {
         u32_at(self.array(self.len() * 12 + 8), n)
     }
@@ -299,14 +299,14 @@ impl Part {
             first: reader.u32()?,
             units: reader.u32()?,
         };
-        // Whoever reads a source goes through all its units.
+        // Readers of a source iterate over all its units.
         let is_within =
             entry.first.checked_add(entry.units).is_some_and(|end| end <= self.meta.units);
         if is_within { Ok(entry) } else { Err(reader.damaged("it has fewer units than a source")) }
     }
 }
 
-/// The vectors of a part: their codes one after the other, then their scales.
+/// The vectors of a part: all codes, then all scales.
 #[derive(Debug)]
 pub(super) struct Vectors {
     sealed: Sealed,
@@ -325,12 +325,12 @@ impl Vectors {
     ) -> Result<Self, StoreError> {
         let mapped = Mapped::open(folder, sealed)?;
         if mapped.bytes().len() != count * (dimensions + 4) {
-            return Err(damaged(&sealed.name, "it is of another size than its units"));
+            return Err(damaged(&sealed.name, "its size does not match its units"));
         }
         Ok(Self { sealed: sealed.clone(), mapped, count, dimensions, whole: OnceLock::new() })
     }
 
-    /// Checks the file, the first time.
+    /// Checks the file once.
     pub(super) fn verify(&self) -> Result<(), StoreError> {
         if *self.whole.get_or_init(|| self.mapped.verify(&self.sealed).is_ok()) {
             return Ok(());
@@ -338,7 +338,7 @@ impl Vectors {
         Err(damaged(&self.sealed.name, "its checksum is wrong"))
     }
 
-    /// The codes of some units that follow one another.
+    /// The codes of consecutive units.
     pub(super) fn codes(&self, from: usize, to: usize) -> &[u8] {
         let range = from * self.dimensions..to * self.dimensions;
         self.mapped.bytes().get(range).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! One unit as bytes: its terms first, because ranking needs them of many, and then its texts.
+//! Encodes a unit as bytes: terms first, because ranking reads them of many units, then texts.
 
 use super::{
     super::StoreError,
@@ -10,7 +10,7 @@ use crate::{
     unit::{Span, Unit},
 };
 
-/// What is kept of a body, so that one generated file does not fill the disk.
+/// Maximum stored size of a body, so that a generated file does not fill the disk.
 const LONGEST_BODY: usize = 1 << 16;
 /// The seal, the number of terms, and the lengths of the fields.
 const HEAD: usize = 4 + 4 + 10;
@@ -35,7 +35,7 @@ pub(super) fn encode(unit: &Unit, terms: &Terms) -> Vec<u8> {
     bytes
 }
 
-/// A record whose seal was found right.
+/// A verified record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Record<'a> {
     lengths: &'a [u8],
@@ -64,7 +64,7 @@ impl<'a> Record<'a> {
         std::array::from_fn(|n| u16_at(self.lengths, n))
     }
 
-    /// How often a term stands in each field.
+    /// Occurrences of a term in each field.
     pub(super) fn counts(&self, key: u32) -> TermCounts {
         let (mut low, mut high) = (0, self.keys.len() / 4);
         while low < high {
@@ -82,7 +82,7 @@ impl<'a> Record<'a> {
         five.unwrap_or_default()
     }
 
-    /// Name, kind and signature: what ranking needs of the texts.
+    /// Name, kind and signature, as needed for ranking.
     pub(super) fn title(&self) -> Result<(&'a str, &'a str, &'a str), StoreError> {
         let mut texts = self.texts;
         Ok((texts.text()?, texts.text()?, texts.text()?))

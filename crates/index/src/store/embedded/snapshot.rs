@@ -1,4 +1,4 @@
-//! One generation, open for questions.
+//! An open generation.
 
 use super::{
     super::{
@@ -31,18 +31,18 @@ use std::{
 };
 use tantivy::Searcher;
 
-/// Units that one task multiplies.
+/// Units scanned per task.
 const BLOCK: usize = 4096;
-/// Candidates that one task reads.
+/// Candidates read per task.
 const SHARE: usize = 64;
-/// Units that tell how near units are in general.
+/// Sample size for the average similarity.
 const SAMPLE: usize = 4096;
 
-/// Rows and sources that are no more.
+/// Deleted rows and sources.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Dead {
     pub(super) rows: RoaringBitmap,
-    /// A part's id in the upper half, a source's place there in the lower.
+    /// Part id in the upper half, source position in the lower.
     pub(super) sources: RoaringTreemap,
 }
 
@@ -73,9 +73,9 @@ pub(super) struct Snapshot {
     fields: Fields,
     lexical: Arc<Lexical>,
     graph: Option<OpenGraph>,
-    /// Whether the files that are read as a whole were found right.
+    /// Set once the files that are read as a whole are verified.
     whole: OnceLock<()>,
-    /// Units of each collection and genre, counted when they are first asked for.
+    /// Number of units by collection and genre, counted on first use.
     collections: OnceLock<BTreeMap<(String, Genre), u64>>,
     dot: Dot,
 }
@@ -95,7 +95,7 @@ impl fmt::Debug for Snapshot {
 }
 
 impl Snapshot {
-    /// Opens the files of a generation; those that `before` has open are taken over.
+    /// Opens the files of a generation; reuses those that `before` has open.
     pub(super) fn open(
         folder: &Folder,
         lexical: &Arc<Lexical>,
@@ -146,26 +146,25 @@ impl Snapshot {
         })
     }
 
-    /// Checks, before the first question, every file that questions read as a whole.
+    /// Before the first query, checks every file that queries read as a whole.
     pub(super) fn verify(&self) -> Result<(), StoreError> {
         if self.whole.get().is_none() {
             self.lexical.verify()?;
             self.parts.par_iter().try_for_each(|part| part.vectors.verify())?;
-            // Somebody may have been as fast.
+            // Another thread may have been faster.
             self.whole.get_or_init(|| ());
         }
         Ok(())
     }
 
-    /// The part that holds a row, and its place there.
+    /// The part with a row, and its position there.
     fn find(&self, row: u32) -> Option<(&Part, usize)> {
         let after = self.parts.partition_point(|part| part.len() > 0 && part.row(0) <= row);
         let part = self.parts.get(after.checked_sub(1)?)?;
         part.find(row).map(|n| (part.as_ref(), n))
     }
 
-    /// The rows nearest to a vector among those to keep; and how near those are that are there, on average, and how much
-    /// that varies.
+    /// The kept rows nearest to a vector; also the mean and deviation of the similarity of kept rows.
     fn nearest(
         &self,
         vector: &Vector,
@@ -184,7 +183,7 @@ impl Snapshot {
             .filter(|part| part.len() > 0 && part.row(part.len() - 1) >= covered)
             .flat_map(|part| (0..part.len()).step_by(BLOCK).map(|from| (part.as_ref(), from)))
             .collect();
-        // What the graph covers is left to it.
+        // Rows in the graph are searched there.
         let keep_here = |row: u32| row >= covered && keep(row);
         let scan = |mut scan: Scan, &(part, from): &(&Part, usize)| {
             let to = (from + BLOCK).min(part.len());
@@ -208,7 +207,7 @@ impl Snapshot {
         Ok((best.into_sorted(), self.nearness(&question, vector.scale(), there)))
     }
 
-    /// How near units are to a question: the mean of a sample of those to keep, and its standard deviation.
+    /// Mean and standard deviation of the similarity to a query, over a sample of kept units.
     fn nearness(
         &self,
         question: &[i16],
@@ -256,7 +255,7 @@ impl Snapshot {
         }))
     }
 
-    /// How many units the named collections have, or all.
+    /// Number of units in the named collections, or in all.
     fn units_of(&self, collections: &[String]) -> u64 {
         if collections.is_empty() {
             return self.status().units;
@@ -282,7 +281,7 @@ impl Snapshot {
         })
     }
 
-    /// The share of all units that the named collections have.
+    /// Share of all units that are in the named collections.
     #[expect(clippy::cast_precision_loss, reason = "a share")]
     fn share_of(&self, collections: &[String]) -> f64 {
         self.units_of(collections) as f64 / self.status().units.max(1) as f64
@@ -323,7 +322,7 @@ impl View for Snapshot {
         let keep = |row: u32| !self.dead.rows.contains(row) && sieve.takes(row);
         let lookup = Lookup { searcher: &self.searcher, fields: self.fields, question };
         let holders = lookup.holders(&question.terms)?;
-        // How rare a word is, and how near units are, is told in the collections that are asked, whatever else is filtered.
+        // Rarity and average similarity are computed over the filtered collections, ignoring other filters.
         let collections = Filter { collections: filter.collections.clone(), ..Filter::default() };
         let around = Sieve::new(self, &collections);
         let there = |row: u32| !self.dead.rows.contains(row) && around.takes(row);
@@ -385,7 +384,7 @@ impl View for Snapshot {
 
     fn unit(&self, row: Row) -> Result<Found, StoreError> {
         let found = self.find(row.0);
-        let (part, n) = found.ok_or_else(|| damaged("units", "a row is in no part"))?;
+        let (part, n) = found.ok_or_else(|| damaged("units", "a row is not in any part"))?;
         let unit = part.record(n)?.unit()?;
         let source = part.source(part.slot(n))?;
         let (collection, path) = (source.collection.to_owned(), source.path.to_owned());
@@ -420,7 +419,7 @@ impl View for Snapshot {
     }
 }
 
-/// How often each of a question's terms, or else the first that stands for it, is in each field; and what that counts.
+/// Occurrences of each of a query's terms, or its first matching alternative, in each field; and its weight.
 fn held(record: &Record<'_>, question: &Question) -> (Vec<TermCounts>, Vec<f32>) {
     let is_there = |counts: &TermCounts| counts.iter().any(|count| *count > 0);
     let each = question.keys.iter().zip(&question.forms).map(|(key, forms)| {
@@ -434,14 +433,14 @@ fn held(record: &Record<'_>, question: &Question) -> (Vec<TermCounts>, Vec<f32>)
     each.unzip()
 }
 
-/// How often all of these are in each field.
+/// Occurrences of all of these terms in each field.
 fn together(record: &Record<'_>, keys: &[u32]) -> TermCounts {
     let each = keys.iter().map(|key| record.counts(*key));
     let least = each.reduce(|a, b| std::array::from_fn(|n| a[n].min(b[n])));
     least.unwrap_or_default()
 }
 
-/// One thread's share of looking at every vector.
+/// One thread's part of a vector scan.
 struct Scan {
     nearest: Nearest,
     products: Vec<i32>,
@@ -452,7 +451,7 @@ impl Scan {
         Self { nearest: Nearest::new(most), products: Vec::new() }
     }
 
-    /// Takes in the products of the units of a part that start at `from`.
+    /// Adds the products of the units of a part from `from` on.
     fn block(&mut self, part: &Part, from: usize, scale: f32, keep: &dyn Fn(u32) -> bool) {
         let mut bar = self.nearest.bar();
         for (n, product) in (from..).zip(&self.products) {
@@ -474,11 +473,11 @@ impl Scan {
     }
 }
 
-/// A filter that remembers what it said of each source.
+/// A filter that caches its result per source.
 struct Sieve<'a> {
     snapshot: &'a Snapshot,
     filter: &'a Filter,
-    /// For each part, for each source: 0 not asked yet, 1 in, 2 out.
+    /// Per part and source: 0 unknown, 1 included, 2 excluded.
     sources: Vec<Vec<AtomicU8>>,
 }
 

@@ -1,4 +1,4 @@
-//! The words that units have: whether one is there, and which are like one that is not.
+//! The vocabulary: whether a term exists, and which terms are similar to a missing one.
 
 use super::{
     super::{Nearby, StoreError},
@@ -10,10 +10,10 @@ use tantivy::{
     schema::IndexRecordOption,
 };
 
-/// Units of a segment that are looked at for one to keep. What more units have is taken to be in every collection.
+/// Maximum number of units checked per segment; a more common term is assumed to be in every collection.
 const MOST_HOLDERS: u32 = 4096;
 
-/// Whether a unit to keep has a term.
+/// Whether a kept unit has a term.
 pub(super) fn has(
     searcher: &Searcher,
     fields: Fields,
@@ -40,7 +40,7 @@ pub(super) fn has(
     Ok(false)
 }
 
-/// Terms of letters alone that are near to one, and how many units have each.
+/// Terms of only letters similar to a term, with the number of units that have each.
 pub(super) fn near(
     searcher: &Searcher,
     fields: Fields,

@@ -1,4 +1,4 @@
-//! From changes to the next generation.
+//! Writes changes as the next generation.
 
 use super::{
     super::{Change, StoreError},
@@ -20,14 +20,14 @@ use rayon::prelude::*;
 use std::{collections::HashMap, sync::PoisonError};
 use tantivy::{IndexWriter, TantivyDocument, Term, merge_policy::NoMergePolicy};
 
-/// Units that are analysed at a time.
+/// Units analyzed at a time.
 const CHUNK: usize = 4096;
-/// Units that one task analyses: as many as go to a remote model in one request.
+/// Units analyzed per task, as many as a remote model gets per request.
 const TASK: usize = 64;
-/// Terms of a field that can be found.
+/// Maximum number of searchable terms per field.
 const MOST_TERMS: usize = 2_000;
 
-/// A unit, ready to be stored.
+/// A unit prepared for storage.
 struct Ready {
     record: Vec<u8>,
     /// Its terms for the lexical index.
@@ -64,7 +64,7 @@ fn next_chunk(changes: &mut dyn Iterator<Item = Change>) -> Vec<Change> {
     while units < CHUNK
         && let Some(change) = changes.next()
     {
-        // A source without units is work as well.
+        // A source without units counts as work too.
         units += 1 + units_of(&change).len();
         chunk.push(change);
     }
@@ -82,7 +82,7 @@ fn chunk_units(chunk: &[Change]) -> usize {
     chunk.iter().map(|change| 1 + units_of(change).len()).sum()
 }
 
-/// A writer of the lexical index that merges nothing by itself: that is done when both kinds of files are tidied.
+/// Creates a writer of the lexical index without automatic merges, which compaction does.
 pub(super) fn lexical_writer(
     lexical: &Lexical,
     few: bool,
@@ -110,7 +110,7 @@ pub(super) fn publish(
     store.discard_all_but(&named)
 }
 
-/// Writes which rows and sources are no more.
+/// Writes the deleted rows and sources.
 pub(super) fn write_dead(
     folder: &Folder,
     manifest: &mut Manifest,
@@ -126,7 +126,7 @@ pub(super) fn write_dead(
     Ok(())
 }
 
-/// The generation that is being made.
+/// The generation being written.
 struct Batch<'a> {
     store: &'a Embedded,
     snapshot: std::sync::Arc<Snapshot>,
@@ -144,7 +144,7 @@ struct Batch<'a> {
 impl<'a> Batch<'a> {
     fn new(store: &'a Embedded, few: bool) -> Result<Self, StoreError> {
         let snapshot = store.snapshot()?;
-        // Another process may have written: what the open index knows of its files may be old.
+        // Another process may have written, so the file list of the open index may be outdated.
         let lexical = store.open_lexical()?;
         let writer = lexical_writer(&lexical, few)?;
         let mut manifest = snapshot.manifest.clone();
@@ -256,7 +256,7 @@ impl<'a> Batch<'a> {
     }
 
     fn commit(mut self) -> Result<(), StoreError> {
-        // A batch of removals alone leaves an empty part, and no trace of it.
+        // A batch of only removals has an empty part, which is dropped.
         if self.part.units() > 0 || !self.fresh.is_empty() {
             self.manifest.parts.push(self.part.finish()?);
         }
@@ -278,11 +278,11 @@ fn ready(document: &Document<'_>, vector: Vector) -> Ready {
     Ready { record, weighted, lengths: terms.lengths, vector }
 }
 
-/// Makes the vectors of every part anew with the model that is configured now.
+/// Recomputes the vectors of every part with the configured model.
 pub(super) fn embed_anew(store: &Embedded, _lock: &WriteLock<'_>) -> Result<(), StoreError> {
     let snapshot = store.snapshot()?;
     let identity = store.embedder.identity();
-    tracing::info!(before = %snapshot.manifest.identity, now = %identity, "vectors are made anew");
+    tracing::info!(before = %snapshot.manifest.identity, now = %identity, "recomputing vectors with another model");
     let mut manifest = snapshot.manifest.clone();
     manifest.generation += 1;
     manifest.identity = identity.clone();
