@@ -387,9 +387,9 @@ fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Doctor { settings, json } => {
             let inputs = config::inputs(settings.into_flags())?;
             let report = doctor::examine(&inputs);
-            let colours =
+            let colors =
                 io::stdout().is_terminal() && inputs.environment.get("NO_COLOR").is_none();
-            let text = if json { format!("{:#}\n", report.json()) } else { report.text(colours) };
+            let text = if json { format!("{:#}\n", report.json()) } else { report.text(colors) };
             print(&text)?;
             if report.failed() {
                 return Ok(ExitCode::from(1));

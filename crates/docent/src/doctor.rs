@@ -60,17 +60,17 @@ impl Report {
     }
 
     /// Formats the report as text.
-    pub fn text(&self, colours: bool) -> String {
+    pub fn text(&self, colors: bool) -> String {
         let width = self.0.iter().map(|finding| finding.check.len()).max().unwrap_or(0);
         let mut text = String::new();
         for Finding { check, mark, detail } in &self.0 {
-            let (word, colour) = match mark {
+            let (word, color) = match mark {
                 Mark::Ok => ("ok  ", "32"),
                 Mark::Warn => ("warn", "33"),
                 Mark::Fail => ("fail", "31"),
             };
             let word =
-                if colours { format!("\u{1b}[{colour}m{word}\u{1b}[0m") } else { word.into() };
+                if colors { format!("\u{1b}[{color}m{word}\u{1b}[0m") } else { word.into() };
             // Indent further lines to the first one.
             let detail = detail.replace('\n', &format!("\n{:1$}", "", width + 8));
             writeln!(text, "{word}  {check:width$}  {detail}").unwrap_or_default();

@@ -84,7 +84,7 @@ struct Told {
 /// Runs a search.
 pub(crate) fn run(flags: &SearchFlags, environment: Environment) -> anyhow::Result<Printed> {
     let mut query = query(flags)?;
-    let colours = io::stdout().is_terminal() && environment.get("NO_COLOR").is_none();
+    let colors = io::stdout().is_terminal() && environment.get("NO_COLOR").is_none();
     let site = Site::open(flags.folder.as_deref(), environment)?;
     query.synonyms = Arc::clone(&site.config.synonyms);
     if flags.collection == Some(CollectionFlag::Docs) {
@@ -96,7 +96,7 @@ pub(crate) fn run(flags: &SearchFlags, environment: Environment) -> anyhow::Resu
     };
     let found = !outcome.answer.hits.is_empty();
     let text =
-        if flags.json { format!("{:#}\n", outcome.json(&query)) } else { outcome.text(colours) };
+        if flags.json { format!("{:#}\n", outcome.json(&query)) } else { outcome.text(colors) };
     Ok(Printed { text, code: ExitCode::from(u8::from(!found)) })
 }
 
@@ -188,7 +188,7 @@ fn behind(site: &Site, store: &Embedded) -> Result<Behind, StoreError> {
 }
 
 impl Told {
-    fn text(&self, colours: bool) -> String {
+    fn text(&self, colors: bool) -> String {
         let Answer { hits, below, notes, .. } = &self.answer;
         let mut text = match (hits.is_empty(), below.is_empty()) {
             (false, _) => String::new(),
@@ -196,7 +196,7 @@ impl Told {
             (true, true) => String::new(),
         };
         for hit in hits.iter().chain(below) {
-            writeln!(text, "{}", lines(hit, colours)).unwrap_or_default();
+            writeln!(text, "{}", lines(hit, colors)).unwrap_or_default();
         }
         let Behind { changed, removed } = self.behind;
         let step = if self.behind == Behind::default() {
@@ -238,9 +238,9 @@ impl Told {
 }
 
 /// Formats a hit as text: its name, kind and location, and the matching lines.
-fn lines(hit: &Hit, colours: bool) -> String {
+fn lines(hit: &Hit, colors: bool) -> String {
     let paint = |code: &str, text: &str| {
-        if colours { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        if colors { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     };
     let unit = &hit.found.unit;
     // The path of headings to a section is more specific than the title of its page.
@@ -260,7 +260,7 @@ fn lines(hit: &Hit, colours: bool) -> String {
     let words: Vec<&str> = hit.matched.iter().map(|matched| matched.word.as_str()).collect();
     for line in hit.snippet.text.lines() {
         let line = printable(line);
-        let line = if colours { highlighted(&line, &words) } else { line };
+        let line = if colors { highlighted(&line, &words) } else { line };
         writeln!(text, "    {line}").unwrap_or_default();
     }
     if !hit.alike.is_empty() {

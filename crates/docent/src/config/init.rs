@@ -54,8 +54,8 @@ pub fn init(root: &Path, json: bool, force: bool) -> Result<PathBuf, InitError> 
 /// Returns every key commented out, so that the file changes nothing until a line is uncommented.
 fn toml_text() -> String {
     let mut text = String::from(
-        "# docent's configuration. Every line that sets a key is commented out; it shows the default, or an example\n\
-         # where there is none. `docent config show` prints the values in force and where each came from.\n\n",
+        "# docent's configuration. Every key is commented out, with its default, or an example if it has none.\n\
+         # `docent config show` prints the current values and their sources.\n\n",
     );
     let mut section = "";
     // A bare key after a table header would belong to that table, so keys of the top level come first.

@@ -72,13 +72,13 @@ fn camel_case(name: &str) -> String {
 const INTRODUCTION: &str = "\
 # Configuration
 
-`docent.toml` or `docent.json` in the root holds the same keys; camelCase and snake_case are both read. From the lowest
-layer to the highest: defaults, the user's file (`~/.config/docent/docent.toml` or `.json`, under `XDG_CONFIG_HOME` if
-that is set), the root's file (or the one that `--config` names), environment variables, flags. Tables merge key by key;
-a list or a value replaces the one below it. An unknown key is an error that suggests the most similar one.
+`docent.toml` and `docent.json` in the root have the same keys, in camelCase or snake_case. From the lowest layer to the
+highest: defaults, the user's file (`~/.config/docent/docent.toml` or `.json`, under `XDG_CONFIG_HOME` if that is set),
+the root's file (or the one given with `--config`), environment variables, flags. Tables merge key by key; a list or a
+value replaces the one below it. An unknown key is an error that suggests the most similar one.
 
-`docent config show` prints every value with where it came from, `docent config init` writes a commented file to start
-from, and [docent.schema.json](docent.schema.json) lets an editor check one.
+`docent config show` prints every value and its source, `docent config init` writes a commented file as a starting
+point, and editors can check a file with [docent.schema.json](docent.schema.json).
 
 Every key has an environment name. An empty variable counts as unset. A list is comma-separated or a JSON array; a table
 is a JSON object. Relative paths start from the file that names them, or from the working directory; `~/` is the home
@@ -90,10 +90,10 @@ const VARIABLES: &str = "
 
 | variable | meaning |
 |---|---|
-| `RUST_LOG` | a filter for log lines, such as `info,mcp::protocol=debug`; wins over every other setting |
-| `DEBUG` | `mcp:protocol` (messages with their direction), `mcp:*`, `docent:tools`, comma-separated: adds those to the log |
-| `NO_COLOR` | no colours, on a terminal too |
-| `XDG_CONFIG_HOME`, `XDG_CACHE_HOME`, `XDG_STATE_HOME` | in place of `~/.config`, `~/.cache` and `~/.local/state` |
+| `RUST_LOG` | a filter for log lines, such as `info,mcp::protocol=debug`; overrides every other setting |
+| `DEBUG` | log targets to add, comma-separated: `mcp:protocol` (messages with their direction), `mcp:*`, `docent:tools` |
+| `NO_COLOR` | turns off colors |
+| `XDG_CONFIG_HOME`, `XDG_CACHE_HOME`, `XDG_STATE_HOME` | replace `~/.config`, `~/.cache` and `~/.local/state` |
 ";
 
 /// Returns the reference page in Markdown.

@@ -642,7 +642,7 @@ fn hints_name_the_file_that_the_user_has() {
     assert_eq!(Config::load(&inputs).unwrap().policy.network.setting.to_string(), named);
     let world = World::new().env("DOCENT_POLICY_NETWORK_HOSTS", "a.test");
     assert_eq!(setting(&world), "the environment variable DOCENT_POLICY_NETWORK_HOSTS");
-    // What a project's own file says is no place to add to.
+    // A key set by a project file is not where hosts can be added.
     let world = World::new().root_file("docent.toml", "policy.network.hosts = [\"a.test\"]");
     assert_eq!(setting(&world), "~/.config/docent/docent.toml");
 }

@@ -1,4 +1,4 @@
-//! Walks the path to a file component by component, as the kernel does: whoever can change one of them controls the
+//! Walks the path to a file component by component, as the kernel does: a user who can change one controls the
 //! target.
 
 use super::{ServerEntry, resolve::Resolver};

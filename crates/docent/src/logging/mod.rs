@@ -55,8 +55,8 @@ pub fn init(config: &Config) -> anyhow::Result<Guard> {
     let redactor = Redactor::new(&config.secrets());
     REDACTOR.set(redactor.clone()).unwrap_or_default();
     panics::follow();
-    let colours = io::stderr().is_terminal() && !logging.no_color;
-    let mut layers: Vec<Boxed> = vec![lines(logging, Stderr(redactor.clone(), colours), colours)?];
+    let colors = io::stderr().is_terminal() && !logging.no_color;
+    let mut layers: Vec<Boxed> = vec![lines(logging, Stderr(redactor.clone(), colors), colors)?];
     if let Some(path) = &logging.file {
         let path = resolve_folder(path);
         let file = open(&path).with_context(|| {
@@ -102,11 +102,11 @@ fn debug_names(logging: &Logging) -> impl Iterator<Item = &str> {
 }
 
 /// Creates a layer that writes lines to one output.
-fn lines<W>(logging: &Logging, writer: W, colours: bool) -> anyhow::Result<Boxed>
+fn lines<W>(logging: &Logging, writer: W, colors: bool) -> anyhow::Result<Boxed>
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let layer = fmt::layer().with_writer(writer).with_ansi(colours);
+    let layer = fmt::layer().with_writer(writer).with_ansi(colors);
     let layer = match logging.format {
         LogFormat::Text => layer.boxed(),
         LogFormat::Json => layer.json().boxed(),
@@ -193,7 +193,7 @@ impl<'a> MakeWriter<'a> for Stderr {
 
     /// Locked for each whole line while it is written, but not while it is searched for secrets.
     fn make_writer(&'a self) -> Self::Writer {
-        Masked { inner: io::stderr(), redactor: self.0.clone(), colours: self.1 }
+        Masked { inner: io::stderr(), redactor: self.0.clone(), colors: self.1 }
     }
 }
 
@@ -240,7 +240,7 @@ impl<'a> MakeWriter<'a> for LogFile {
 
     fn make_writer(&'a self) -> Self::Writer {
         let file = Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner));
-        Masked { inner: file, redactor: self.1.clone(), colours: false }
+        Masked { inner: file, redactor: self.1.clone(), colors: false }
     }
 }
 

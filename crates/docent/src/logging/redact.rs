@@ -71,7 +71,7 @@ pub(super) struct Masked<W> {
     pub(super) inner: W,
     pub(super) redactor: Redactor,
     /// Whether lines have colors, which are control characters of our own.
-    pub(super) colours: bool,
+    pub(super) colors: bool,
 }
 
 impl<W: Write> Write for Masked<W> {
@@ -81,11 +81,11 @@ impl<W: Write> Write for Masked<W> {
         let (masked, is_cut) = self.redactor.mask_head(text, LONGEST);
         // Untrusted text must not look like a separate line, nor control the terminal.
         let mut line = one_line(&masked).into_owned();
-        if self.colours {
+        if self.colors {
             line = painted(line);
         }
         if is_cut {
-            line = cut_short(&line, text, self.colours);
+            line = cut_short(&line, text, self.colors);
         }
         self.inner.write_all(format!("{line}\n").as_bytes())?;
         Ok(line.len())
@@ -104,12 +104,12 @@ fn painted(line: String) -> String {
 }
 
 /// Marks a line as truncated. A JSON line stays valid JSON.
-fn cut_short(line: &str, text: &str, colours: bool) -> String {
+fn cut_short(line: &str, text: &str, colors: bool) -> String {
     let bytes = text.len();
     if text.starts_with('{') {
         return json!({"cut": line, "bytes": bytes}).to_string();
     }
-    let off = if colours { "\u{1b}[0m" } else { "" };
+    let off = if colors { "\u{1b}[0m" } else { "" };
     format!("{line}{off} … [cut: {bytes} bytes in all]")
 }
 
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn one_event_is_one_line() {
-        for (colours, line, want) in [
+        for (colors, line, want) in [
             (false, "a token=żółw99 b\n", "a token=[redacted: token] b\n"),
             (false, "said x\nINFO forged \u{1b}[31m\n", "said x\\nINFO forged "),
             (
@@ -157,14 +157,14 @@ mod tests {
                 "\u{1b}[3merror\u{1b}[0m\u{1b}[2m=\u{1b}[0m<ESC[1A><ESC[2K>a<ESC]0;tBEL><U+202E>b<ESC>[\n",
             ),
         ] {
-            let output = written(line, colours);
+            let output = written(line, colors);
             assert!(output.starts_with(want), "{output:?}");
             assert_eq!(output.matches('\n').count(), 1, "{output:?}");
         }
     }
 
-    fn written(line: &str, colours: bool) -> String {
-        let mut masked = Masked { inner: Vec::new(), redactor: Redactor::default(), colours };
+    fn written(line: &str, colors: bool) -> String {
+        let mut masked = Masked { inner: Vec::new(), redactor: Redactor::default(), colors };
         masked.write_all(line.as_bytes()).unwrap();
         String::from_utf8(masked.inner).unwrap()
     }
@@ -175,8 +175,8 @@ mod tests {
         let before = "x ".repeat(LONGEST / 2 - 10);
         for after in ["y ".repeat(LONGEST), "y ".repeat(LONGEST / 100)] {
             let line = format!("{before}{token} {after}\n");
-            for (colours, end) in [(false, ""), (true, "\u{1b}[0m")] {
-                let output = written(&line, colours);
+            for (colors, end) in [(false, ""), (true, "\u{1b}[0m")] {
+                let output = written(&line, colors);
                 assert!(output.starts_with(&before) && !output.contains("ghp_"), "the token is cut");
                 let end = format!("{end} … [cut: {} bytes in all]\n", line.len() - 1);
                 assert!(output.ends_with(&end) && output.len() <= LONGEST + end.len(), "{end}");

@@ -359,7 +359,7 @@ mod tests {
             open.sort();
             open
         };
-        assert_eq!(open(), [etc.to_owned()], "there is nothing to keep from anybody");
+        assert_eq!(open(), [etc.to_owned()], "there is nothing to hide");
         fs::create_dir(etc.join("ssl/private")).unwrap();
         for secret in ["shadow", "gshadow-", "ssh/ssh_host_rsa_key", "ssl/private/a.key"] {
             fs::write(etc.join(secret), "").unwrap();

@@ -131,13 +131,13 @@ mod tests {
             ..Remembered::default()
         };
         memory.save("s", &held("two"));
-        let meanwhile = |shown: &str| {
+        let change_while_asking = |shown: &str| {
             assert!(shown.contains("-  \"description\": \"one\",\n"), "{shown}");
             assert!(shown.contains("+  \"description\": \"two\",\n"), "{shown}");
             memory.save("s", &held("three"));
             Ok(true)
         };
-        let error = decide(&memory, "s", &[], meanwhile).unwrap_err().to_string();
+        let error = decide(&memory, "s", &[], change_while_asking).unwrap_err().to_string();
         assert!(error.contains("have changed since they were shown"), "{error}");
         let refused = decide(&memory, "s", &[], |_| Ok(false)).unwrap();
         assert_eq!(refused.approved, [""; 0]);

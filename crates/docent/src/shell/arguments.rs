@@ -83,7 +83,7 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Returns the value of a word, read from a file or standard input if it says so.
+    /// Returns the value of a word, read from a file (`@file`) or standard input (`-`).
     fn read(&self, key: &str, typed: &str, schema: Schema<'_>) -> Outcome<String> {
         let bytes = if typed == "-" {
             self.input()?

@@ -34,21 +34,21 @@ pub(crate) struct Terminal {
     /// Whether standard error is a terminal.
     pub(crate) stderr: bool,
     /// Whether to use colors.
-    pub(crate) colours: bool,
+    pub(crate) colors: bool,
     /// The width in columns.
     pub(crate) width: usize,
 }
 
 impl Terminal {
     /// The terminal of this process.
-    pub(crate) fn of_process(no_colour: bool) -> Self {
+    pub(crate) fn of_process(no_color: bool) -> Self {
         let stdout = io::stdout().is_terminal();
         let columns = console::Term::stdout().size_checked().map(|(_, columns)| columns.into());
         Self {
             stdin: io::stdin().is_terminal(),
             stdout,
             stderr: io::stderr().is_terminal(),
-            colours: stdout && !no_colour,
+            colors: stdout && !no_color,
             width: columns.filter(|columns| *columns >= 40).unwrap_or(WIDTH),
         }
     }
@@ -73,9 +73,9 @@ fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Console {
     /// The console of this process.
-    pub(crate) fn of_process(no_colour: bool, verbose: bool) -> Self {
+    pub(crate) fn of_process(no_color: bool, verbose: bool) -> Self {
         let input = Box::new(io::BufReader::new(io::stdin()));
-        let terminal = Terminal::of_process(no_colour);
+        let terminal = Terminal::of_process(no_color);
         Self::on(terminal, Box::new(io::stdout()), Box::new(io::stderr()), input).verbose(verbose)
     }
 

@@ -28,11 +28,11 @@ pub(crate) struct Row {
 
 /// Returns the text in bold if colors are enabled.
 pub(crate) fn bold(text: &str, terminal: &Terminal) -> String {
-    if terminal.colours { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
+    if terminal.colors { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
 fn dim(text: &str, terminal: &Terminal) -> String {
-    if terminal.colours { format!("\u{1b}[2m{text}\u{1b}[0m") } else { text.to_owned() }
+    if terminal.colors { format!("\u{1b}[2m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
 /// Truncates the text to the width of a terminal.

@@ -89,7 +89,7 @@ pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::R
     // Start the supervisor while the configuration is loaded.
     let begun = if typed.is_program() { Some(servers::begin()?) } else { None };
     let working_dir = std::env::current_dir().context("cannot determine the working directory")?;
-    let no_colour = environment.get("NO_COLOR").is_some();
+    let no_color = environment.get("NO_COLOR").is_some();
     let inputs = Inputs {
         environment,
         home: std::env::home_dir(),
@@ -103,7 +103,7 @@ pub(crate) fn run(command: &ShellCommand, environment: Environment) -> anyhow::R
         // Listing must not create a folder.
         config.audit.enabled = false;
     }
-    let console = Arc::new(Console::of_process(no_colour, typed.verbose));
+    let console = Arc::new(Console::of_process(no_color, typed.verbose));
     let questions = Arc::new(Questions::new(Arc::clone(&console), config.roots.clone()));
     let servers = Configured { config, environment: inputs.environment, begun: Mutex::new(begun) };
     let desk =

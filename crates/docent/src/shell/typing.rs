@@ -154,11 +154,11 @@ mod tests {
 
     #[test]
     fn choices() {
-        let colours = json!({"type": "string", "enum": ["red", "green", "blue"]});
-        check(&colours, &["green"], Ok("\"green\""));
-        check(&colours, &["gren"], Err("did you mean green?"));
+        let colors = json!({"type": "string", "enum": ["red", "green", "blue"]});
+        check(&colors, &["green"], Ok("\"green\""));
+        check(&colors, &["gren"], Err("did you mean green?"));
         check(
-            &colours,
+            &colors,
             &["12345678901"],
             Err("expects one of red, green, blue; got \"12345678901\""),
         );

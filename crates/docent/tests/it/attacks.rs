@@ -1,4 +1,4 @@
-//! Incidents that other servers had, tried on the real binary: each is refused, and the server goes on.
+//! Attacks known from other servers, run against the real binary: each is rejected, and the server keeps running.
 //!
 //! Clients that choose the same id are in `bounds`, and definitions that change in the shell's hands in `peers`.
 
@@ -110,7 +110,7 @@ async fn a_hard_link_to_a_denied_file_is_no_way_in() {
     }
     let all = told(&mut server, "outline", json!({"path": "."})).await;
     assert!(all.contains("def fine()") && !all.contains("the_contents"), "{all}");
-    // A second name alone is no harm.
+    // A second name alone is harmless.
     place.write("also.py", SOURCE);
     fs::hard_link(project.join("also.py"), project.join("again.py")).unwrap();
     shown(&mut server, "again.py").await.unwrap();
@@ -144,7 +144,7 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
         assert!(run.err.contains(name), "the drop of {name} is not reported: {}", run.err);
     }
     place.run(&["run", "--", "/usr/bin/curl"]).ends(1).says("`policy.downstream.deny` denies it");
-    place.run(&["run", "nobody"]).ends(2).says("put it after --");
+    place.run(&["run", "unknown"]).ends(2).says("put it after --");
     // A repository says of no program what it is.
     let theirs =
         "mcp_servers.told.command = \"/bin/false\"\nmcp_servers.theirs.command = \"/bin/true\"\n";
@@ -371,7 +371,7 @@ async fn slow_and_swollen_requests_are_cut_off_while_others_are_answered() {
     }
     let idle: Vec<TcpStream> = (0..200).filter_map(|_| TcpStream::connect(&address).ok()).collect();
     let mut peer = HttpPeer::new_http(&format!("http://{address}/mcp")).unwrap();
-    // Those that hold their places are cut off, so that there is one for a client that speaks.
+    // Idle connections are closed, so that a slot is free for a client that sends requests.
     let mut answered = false;
     for _ in 0..50 {
         answered = peer.open(LEGACY).await.is_ok();
@@ -380,7 +380,7 @@ async fn slow_and_swollen_requests_are_cut_off_while_others_are_answered() {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert!(answered, "nobody else was answered");
+    assert!(answered, "no other client was answered");
     drop(idle);
 }
 

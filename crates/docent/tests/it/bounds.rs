@@ -154,7 +154,7 @@ async fn clients_that_choose_the_same_id_never_meet() {
     ask_both(one, four).await;
 }
 
-/// How many of so many requests are answered, and what a refused one is told.
+/// Returns how many of N requests are answered, and the error of a rejected one.
 async fn answered(peer: &mut Peer<impl Wire>, requests: usize) -> (usize, Value) {
     let (mut answered, mut refused) = (0, Value::Null);
     for _ in 0..requests {

@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A server with one tool, which tries what it is told to. It leaves a mark where it is told at its start.
+/// A server with one tool, which tries what its arguments say. It writes a marker file at its start.
 const SERVER: &str = r#"
 import json, os, socket, sys
 
@@ -116,7 +116,7 @@ async fn opened(place: &Place, args: &[&str]) -> Child {
 async fn opened_with(place: &Place, args: &[&str], environment: &[(&str, &str)]) -> Child {
     let mut server = serve(place, args, environment);
     server.open(LEGACY).await.unwrap();
-    // Servers are started when somebody asks for what there is.
+    // Servers are started when a client lists tools.
     server.ask("tools/list", json!({})).await.unwrap();
     server
 }
@@ -172,7 +172,7 @@ async fn a_server_is_held_to_its_level() {
         assert!(said.starts_with(begins), "{name} {what} {target}: {said}");
     }
     assert!(!place.0.path().join("elsewhere/guarded").exists());
-    // Whoever reads a disk reads every file on it.
+    // A program that can read a disk can read every file on it.
     if let Some(disk) = disk() {
         for (name, begins) in [("guarded", "refused: "), ("strict", "refused: "), ("off", "read ")]
         {

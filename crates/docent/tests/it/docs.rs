@@ -107,7 +107,7 @@ fn what_lies_outside_is_the_user_s_alone_to_open() {
     let outside = place.project().parent().unwrap().join("elsewhere");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("secret.md"), "# Secret\n\nThe zebra code.\n").unwrap();
-    // A project may come from anybody: its file opens nothing.
+    // A project may be untrusted: its file opens nothing.
     place.write("docent.toml", "docs.collections.a.path = \"../elsewhere\"\n");
     let run = place.run(&["docs", "sync"]);
     run.ends(1).prints("a: 0 documents").prints("outside the served roots");

@@ -79,7 +79,7 @@ async fn a_running_call_on_the_network_is_answered_before_the_end() {
         socket.open(LEGACY).await.unwrap();
         let (by_http, by_socket) = (begin(&mut http).await, begin(&mut socket).await);
         signal(&server, end);
-        // Nobody new is let in while the calls go on.
+        // No new client is accepted while the calls finish.
         while TcpStream::connect(&address).await.is_ok() {
             tokio::task::yield_now().await;
         }

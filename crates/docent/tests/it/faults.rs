@@ -10,7 +10,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-/// The binary is asked after each so many failures: it takes longer than the store.
+/// The binary is checked only after every Nth failure: it is slower than the store.
 const BINARY_EVERY: usize = 10;
 
 fn page(look: &str) -> String {
@@ -41,7 +41,7 @@ fn next_start(args: &[&str]) -> Run {
     Run::of(Command::new(env!("CARGO_BIN_EXE_docent")).args(args))
 }
 
-/// What the index that is there now has about zebras, without bringing it in step first.
+/// Returns what the current index has about zebras, without updating it first.
 fn indexed(index: &Path) -> String {
     let embedder = Table::built_in();
     let store = Embedded::open(index, embedder.clone(), Settings::default()).unwrap();

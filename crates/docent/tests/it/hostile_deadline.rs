@@ -114,7 +114,7 @@ async fn work_ends_with_its_call(mut server: Child, tool: &str, arguments: &Valu
     serves(&mut server).await;
 }
 
-/// A server over a place with a small file, whose calls have so many milliseconds.
+/// A server over a folder with a small file, with this timeout for calls in milliseconds.
 async fn limited(place: &Place, timeout_ms: &str) -> Child {
     place.write("small.py", "def small():\n    pass\n");
     let mut server = serve(place, &[], &[("DOCENT_LIMITS_TOOL_TIMEOUT_MS", timeout_ms)]);
@@ -178,7 +178,7 @@ async fn with_references(place: &Place, timeout_ms: &str) -> Child {
         fs::hard_link(&first, folder.join(format!("{n}.py"))).unwrap();
     }
     let mut server = limited(place, timeout_ms).await;
-    // The index goes on being built whatever becomes of a call; here, it is not to be measured.
+    // The index is built regardless of calls; it must not be measured here.
     let built = async {
         loop {
             let status = server.ask("tools/call", call("index_status", json!({}))).await.unwrap();

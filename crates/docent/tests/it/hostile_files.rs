@@ -94,7 +94,7 @@ fn socket(path: &Path) -> UnixListener {
     listener
 }
 
-/// A program that waits to write to a pipe. It goes on as soon as anything opens the pipe for reading, even for a
+/// A program that waits to write to a pipe. It continues as soon as anything opens the pipe for reading, even for a
 /// moment.
 struct Writer {
     pipe: PathBuf,
@@ -249,7 +249,7 @@ impl Session {
         session
     }
 
-    /// Waits until the index is built, so that no call is measured that waits for it.
+    /// Waits until the index is built, so that no measured call has to wait for it.
     async fn settle(&mut self) {
         for tool in ["index_status", "list_collections"] {
             let end = Instant::now() + Duration::from_mins(1);

@@ -452,7 +452,7 @@ fn doctor_fails_on_what_would_stop_the_server() {
     place.run(&["doctor", "--port", &port]).ends(0).prints("warn  port");
     let open = place.run(&["doctor", "--transport", "http", "--port", "0", "--host", "0.0.0.0"]);
     open.ends(1).prints("fail  auth").prints("refusing to listen on 0.0.0.0");
-    // A directory in the file's place can't be appended to, whoever asks.
+    // A directory in place of the file can't be appended to, not even by root.
     fs::create_dir_all(place.project().join("log")).unwrap();
     place.run(&["doctor", "--port", "0", "--log-file", "log"]).ends(1).prints("fail  log file");
     place.settings("server.tls = { certificate = \"none.pem\", key = \"none.key\" }\n");
@@ -476,7 +476,7 @@ fn completions_are_printed_for_every_shell() {
 }
 
 #[test]
-fn no_colours_reach_a_pipe() {
+fn no_colors_reach_a_pipe() {
     let place = Place::new();
     for args in [&["doctor"][..], &["--help"], &["config", "show"], &["nonsense"]] {
         let run = place.run(args);

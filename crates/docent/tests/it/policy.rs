@@ -1,4 +1,4 @@
-//! The policy of the user's own settings: what it refuses, what says so, and what a reload changes.
+//! The policy in the user's own settings: what it denies, how that is reported, and what a reload changes.
 
 use crate::{
     Place, Run,
@@ -459,7 +459,7 @@ async fn a_signal_puts_the_policy_in_force_while_calls_run() {
     server.notification("notifications/tools/list_changed").await.unwrap();
     let refused = server.ask("tools/call", request()).await.unwrap();
     assert_eq!(refused["error"]["data"]["rule"], "policy.tools.deny", "{refused}");
-    // A policy that can't be used changes nothing, and the server goes on.
+    // An invalid policy changes nothing, and the server keeps running.
     place.settings("policy.tools.deny = 5");
     signal(&server, Signal::HUP);
     let refused = server.ask("tools/call", request()).await.unwrap();

@@ -87,7 +87,7 @@ async fn records_are_for_the_user_alone_wherever_they_lie() {
         let place = Place::new();
         let [audit, log] = [audit, "records/docent.log"].map(|name| place.0.path().join(name));
         place.settings(&format!("{settings}server.logging.file = \"~/records/docent.log\"\n"));
-        // Made by docent, and then made wide by somebody.
+        // Created by docent, then made readable by the user.
         for _ in 0..2 {
             let mut server = serve(&place, &[], &[]);
             server.open(LEGACY).await.unwrap();
@@ -97,7 +97,7 @@ async fn records_are_for_the_user_alone_wherever_they_lie() {
             ends_well(&mut server).await;
             fs::set_permissions(&audit, fs::Permissions::from_mode(0o644)).unwrap();
         }
-        // Whoever reads a log by its group goes on reading it.
+        // A reader with access through the group keeps it.
         fs::set_permissions(&log, fs::Permissions::from_mode(0o640)).unwrap();
         let mut server = serve(&place, &[], &[]);
         server.open(LEGACY).await.unwrap();
@@ -157,7 +157,7 @@ async fn protocol_traces_go_to_stderr_both_ways_and_masked() {
             "clientInfo": {"name": "test", "version": "1"},
         })
     };
-    // Every line on stdout is read as a message; one that is none fails these.
+    // Every line on stdout is parsed as a message; an invalid one fails these.
     server.ask("initialize", opening("sekrit-guess")).await.unwrap();
     server.ask("initialize", opening("sekrit-configured-key")).await.unwrap();
     server.ask("tools/list", json!({"note": "sekrit-configured-key"})).await.unwrap();

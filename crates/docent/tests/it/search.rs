@@ -274,7 +274,7 @@ impl Endpoint {
 fn with_endpoint(place: &Place, url: &str, model: &str, arguments: &[&str]) -> Run {
     let mut command = place.command(arguments);
     command.env("DOCENT_EMBEDDING_URL", url).env("DOCENT_EMBEDDING_MODEL", model);
-    // Nobody is there, and nobody is to be asked: it would see the key and every text.
+    // Nothing listens there, and nothing must connect: a server would see the key and every text.
     command.env("HTTP_PROXY", "http://127.0.0.1:9").env("ALL_PROXY", "http://127.0.0.1:9");
     Run::of(command.env("DOCENT_EMBEDDING_KEY_ENV", "THE_KEY").env("THE_KEY", "sekrit"))
 }

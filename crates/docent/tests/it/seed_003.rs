@@ -600,7 +600,7 @@ async fn env_file(walk: &mut Walk, place: &Place) {
         .says("refusing to listen on 0.0.0.0 without auth")
         .says("a key is configured, but MCP_AUTH_REQUIRED in ");
     run.says("turns auth off: set MCP_AUTH_REQUIRED=true or remove it");
-    // Auth that is turned on, or a door that is opened in so many words, is served.
+    // With auth turned on, or the network opened explicitly, the server starts.
     place.write(".env", &ENV.replace("MCP_AUTH_REQUIRED=false", "MCP_AUTH_REQUIRED=true"));
     let (_server, address) = listen(place, &["--transport", "http", "--env-file"], &[]).await;
     let port = address.rsplit(':').next().unwrap();

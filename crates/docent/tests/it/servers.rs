@@ -190,7 +190,7 @@ fn servers_of_other_clients_are_imported() {
     let place = Place::new();
     place.run(&["servers", "import"]).ends(1).says("no client configuration found");
     place.run(&["servers", "import", "cursor"]).ends(1).says(".cursor/mcp.json");
-    place.run(&["servers", "import", "nobody"]).ends(2).says("neither a file nor a client");
+    place.run(&["servers", "import", "unknown"]).ends(2).says("neither a file nor a client");
     home(
         &place,
         ".claude.json",
@@ -330,7 +330,7 @@ impl Served {
     fn start(place: &Place) -> Self {
         let mut command = place.command(&["serve", "--rate-limit", "0"]);
         command.env("PATH", PATH);
-        // Whoever has no file yet can't say so there.
+        // Without a file there is nothing to put the setting in.
         command.env("DOCENT_HUB_EXPOSURE", "direct");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();

@@ -153,7 +153,7 @@ fn an_index_settles_after_chaos() {
     let mut dice = Dice(7);
     (0..80).for_each(|_| change(&root, &mut dice));
     let mut servers = [Server::start(&place), Server::start(&place)];
-    #[expect(clippy::disallowed_methods, reason = "how long a test takes is no configuration")]
+    #[expect(clippy::disallowed_methods, reason = "the duration of a test is not configuration")]
     let seconds = std::env::var("DOCENT_TEST_SECONDS").ok().and_then(|text| text.parse().ok());
     let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(SECONDS));
     while Instant::now() < end {
@@ -172,7 +172,7 @@ fn an_index_settles_after_chaos() {
         }
         thread::sleep(Duration::from_millis(dice.below(60)));
     }
-    // Whoever is left brings the index in step without being told to.
+    // The remaining server updates the index by itself.
     let fresh = Place::new();
     // The servers still write to the index, so that its files can vanish while they are copied.
     let entries = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().path());

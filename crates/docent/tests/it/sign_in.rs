@@ -223,7 +223,7 @@ fn place_for(authority: &Authority) -> Place {
     place
 }
 
-/// Runs `docent servers login acme` with somebody who follows the address that it shows. Gives back the last page too.
+/// Runs `docent servers login acme` with a user who follows the address that it prints. Returns the last page too.
 fn log_in(place: &Place) -> (Run, String) {
     let mut command = place.command(&["servers", "login", "acme"]);
     // No program of this machine is to open the page.
@@ -243,7 +243,7 @@ fn log_in(place: &Place) -> (Run, String) {
     (Run { code: ended.status.code().unwrap(), out, err }, page)
 }
 
-/// The only file with tokens, which nobody else on this machine can read, and what it holds.
+/// Returns the only file with tokens, which no other user of this machine can read, and its contents.
 #[track_caller]
 fn kept(place: &Place) -> (PathBuf, Value) {
     let folder = place.0.path().join(".cache/docent/tokens");
@@ -316,7 +316,7 @@ async fn a_token_is_refreshed_while_serving() {
     place.run(&["call", "whoami", "acme"]).ends(0).prints("somebody known");
 }
 
-/// A script's call says what is missing, and is made once somebody has logged in. Its server is a remote one alone, so
+/// A script's call says what is missing, and is made once the user has logged in. Its server is a remote one alone, so
 /// that nothing but scripts needs a program to be started.
 #[tokio::test]
 async fn a_script_calls_a_server_that_needs_a_login() {

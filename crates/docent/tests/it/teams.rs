@@ -33,7 +33,7 @@ use std::{
 struct Issuer {
     address: String,
     keys: Arc<Mutex<Vec<(String, Ed25519KeyPair)>>>,
-    /// It answers nobody any more.
+    /// Whether it has stopped answering.
     is_silent: Arc<AtomicBool>,
 }
 
@@ -352,7 +352,7 @@ async fn a_post_to_a_stream_opens_what_its_own_token_does() {
 async fn a_reload_that_is_refused_leaves_no_issuer_behind() {
     let (first, second) = (Issuer::start(), Issuer::start());
     let place = Place::new();
-    // The port of the second issuer is none that a sandbox would open.
+    // The sandbox would not open the port of the second issuer.
     let of = |issuer| format!("policy.sandbox.mode = \"off\"\n{}", settings(issuer));
     place.settings(&of(&first));
     let (mut server, address) = listen(&place, &["--transport", "http"], &[]).await;
@@ -403,7 +403,7 @@ async fn a_reload_keeps_the_keys_of_an_issuer_that_is_silent() {
 async fn a_reload_shows_clients_the_new_issuer() {
     let (first, second) = (Issuer::start(), Issuer::start());
     let place = Place::new();
-    // The port of the second issuer is none that a sandbox would open.
+    // The sandbox would not open the port of the second issuer.
     let of = |issuer, resource| {
         format!("policy.sandbox.mode = \"off\"\n{}", settings(issuer).replace(RESOURCE, resource))
     };

@@ -31,7 +31,7 @@ impl Site {
         let log = Arc::clone(&asked);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // A client that goes away is nobody's loss.
+                // A client that disconnects is ignored.
                 hear(&stream, &answer, &log).unwrap_or_default();
             }
         });
@@ -177,7 +177,7 @@ async fn providers_are_asked_in_their_order_until_one_answers() {
     is_found(&answer);
     let output = answer.to_string();
     for part in ["tavily", "duckduckgo", "brave", "searxng"] {
-        assert!(output.contains(part), "{part} is not told of: {output}");
+        assert!(output.contains(part), "no {part} in {output}");
     }
     let heads = site.heads();
     let head = |path: &str| {

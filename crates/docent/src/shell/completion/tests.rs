@@ -173,7 +173,7 @@ fn fish_completes() {
     assert_eq!(got, "depth=\tHow deep\nquery=\trequired\n__complete fish -- call search  ");
 }
 
-/// zsh completes only while somebody types, so that a stand-in hears what it would be offered.
+/// zsh completes only while a user types, so a substitute function receives the candidates.
 #[test]
 fn zsh_completes() {
     let script = format!(

@@ -142,9 +142,9 @@ impl Servers for Stage {
 }
 
 const PIPE: Terminal =
-    Terminal { stdin: false, stdout: false, stderr: false, colours: false, width: 100 };
+    Terminal { stdin: false, stdout: false, stderr: false, colors: false, width: 100 };
 const SCREEN: Terminal =
-    Terminal { stdin: true, stdout: true, stderr: true, colours: false, width: 100 };
+    Terminal { stdin: true, stdout: true, stderr: true, colors: false, width: 100 };
 
 fn result(result: Value) -> Vec<Value> {
     vec![json!({"jsonrpc": "2.0", "id": 1, "result": result})]

@@ -154,7 +154,7 @@ async fn a_page_that_unpacks_to_gigabytes_is_an_error() {
     assert!(peak < BOUND, "{peak} kB");
 }
 
-/// Tags of a few bytes, each of which stands for an address of two thousand.
+/// Tags of a few bytes, each of which expands to an address of two thousand bytes.
 #[tokio::test]
 async fn a_page_whose_addresses_would_fill_the_memory_is_read() {
     let base = format!("<base href=\"https://h.test/{}/\">", "a".repeat(1960));

@@ -21,7 +21,7 @@ use std::{
     thread,
 };
 
-/// Told to a server, so that what it wrote down shows that it was reached.
+/// Sent to a server: if its records contain this word, it was reached.
 const WORD: &str = "kangaroo";
 
 /// A server on the network with one tool, and all that came to it, heads and bodies.

@@ -1,4 +1,4 @@
-//! A server behind docent that offers what it is told to, and writes down all that it gets.
+//! A downstream server with scripted tools, which records everything it receives.
 
 use crate::Place;
 use serde_json::{Value, json};

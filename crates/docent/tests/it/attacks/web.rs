@@ -16,7 +16,7 @@ use std::{
 const READABLE: &str =
     "A page that is meant to be read by anybody who asks for it, and long enough to be one.";
 
-/// A web server that answers each path with what it is told to, and keeps what it was asked for.
+/// A web server with a scripted response per path, which records its requests.
 pub(super) struct Site {
     /// Host and port.
     pub(super) address: String,

@@ -4,7 +4,7 @@ use super::{Fixture, Hostile, Session, Way, is_error, schema::Schema};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Arguments that read like paths and are none: tool, argument, and what they are.
+/// Arguments that look like paths but are not: tool, argument, and their meaning.
 const NO_PATHS: [(&str, &str, &str); 4] = [
     ("read_symbol", "symbol", "a path of names"),
     ("find_references", "symbol", "a path of names"),
@@ -81,7 +81,7 @@ async fn tools(session: &mut Session, fixture: &Fixture) {
             }
         }
     }
-    assert!(exempt.is_empty(), "these arguments are no more: {exempt:?}");
+    assert!(exempt.is_empty(), "these arguments no longer exist: {exempt:?}");
     assert!(WALKS.iter().all(|tool| walks.contains(tool)), "{walks:?}");
 }
 

@@ -46,7 +46,7 @@ async fn sizes(walk: &mut Walk, place: &Place) {
     let uri = format!("result://{}", next.split_whitespace().next().unwrap());
     let part = server.ask("resources/read", json!({"uri": uri})).await.unwrap();
     let part = part["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{part}"));
-    assert!(whole.contains(part.lines().next().unwrap()), "{part:?} is no part of {whole:?}");
+    assert!(whole.contains(part.lines().next().unwrap()), "{part:?} is not part of {whole:?}");
 
     walk.at("382");
     let answer = server.ask("tools/call", call("other__picture", json!({}))).await.unwrap();

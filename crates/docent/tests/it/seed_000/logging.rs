@@ -72,7 +72,7 @@ async fn log_messages(walk: &mut Walk, server: &mut Child) {
 async fn progress(walk: &mut Walk, place: &Place, server: &mut Child) {
     walk.differs("303-315");
     let steps = steps_of(server).await;
-    // In this revision a share can be told, and no words: pieces of the answer, which are words alone, are no steps.
+    // In this revision, progress has no message: pieces of the answer, which are only text, are not sent as progress.
     assert!(steps.iter().all(|step| step.get("message").is_none()), "{steps:?}");
     let is_whole = |step: &Value| step["progress"].as_f64().unwrap().fract() < f64::EPSILON;
     assert!(steps.iter().all(is_whole), "{steps:?}");

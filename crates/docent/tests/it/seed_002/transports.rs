@@ -43,7 +43,7 @@ impl Seed {
         let _second = SsePeer::connect_sse(&format!("http://{address}/sse")).await.unwrap();
         let (status, _, body) = post(&address, "/message", "", messages::INITIALIZE).await;
         assert_eq!(status, 404, "{body}");
-        assert!(body.contains("post to the endpoint that it names"), "{body}");
+        assert!(body.contains("post to the endpoint it returns"), "{body}");
     }
 
     pub(super) async fn websocket(&mut self) {
