@@ -1,4 +1,4 @@
-//! Prints what the screen finds in the text files under some folders: `findings [--every N] FOLDER…`.
+//! Prints the findings in the text files of some folders: `findings [--every N] FOLDER…`.
 #![expect(clippy::disallowed_methods, reason = "the example reads the files that it is given")]
 #![expect(clippy::print_stdout, reason = "an example reports to the terminal")]
 

@@ -5,7 +5,7 @@
 use docent_screen::{Screen, one_line, visible};
 use std::{fs, hint::black_box, path::PathBuf, time::Instant};
 
-/// Enough to be more than the caches hold.
+/// Enough to exceed the CPU caches.
 const ENOUGH: usize = 64 << 20;
 
 fn main() {
@@ -46,7 +46,7 @@ fn measure(what: &str, texts: &[String], run: impl Fn(&str) -> usize) {
     println!("{what}: {} files, {bytes} bytes, {rate} MB/s", texts.len());
 }
 
-/// Nanoseconds that this process has had a processor for: on a busy machine the clock tells nothing.
+/// CPU time of this process in nanoseconds: on a busy machine wall-clock time is useless.
 fn on_processor() -> Option<u128> {
     fs::read_to_string("/proc/self/schedstat").ok()?.split(' ').next()?.parse().ok()
 }

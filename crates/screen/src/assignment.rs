@@ -1,6 +1,7 @@
-//! Secrets known by the name that they are given to: `password = "…"`, `API_KEY=…`, `"token": "…"`, `<secret>…</secret>`.
+//! Secrets detected by the name they are assigned to: `password = "…"`, `API_KEY=…`, `"token": "…"`,
+//! `<secret>…</secret>`.
 //!
-//! Code is full of such names and most of their values are no secrets, so both the name and the value are judged.
+//! Code is full of such names, and most of their values are not secrets, so both the name and the value are checked.
 
 use crate::{
     Options, document,
@@ -11,7 +12,7 @@ use crate::{
 };
 use std::ops::Range;
 
-/// A part of every name that tells. Each case that code writes, as the search for them is exact.
+/// Parts of names that indicate secrets, in every usual case, because the search is case-sensitive.
 pub(crate) const ANCHORS: [&str; 27] = [
     "key",
     "Key",
@@ -42,38 +43,38 @@ pub(crate) const ANCHORS: [&str; 27] = [
     "assphrase",
 ];
 
-/// Longer names are no names.
+/// Longer words are not names.
 const LONGEST_NAME: usize = 64;
 const LONGEST_VALUE: usize = 1024;
 
-/// Whether names are judged by their values as well.
+/// Whether values are checked in addition to names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Names {
     /// For code and documents: the value must look like a secret.
     #[default]
     Careful,
-    /// For logs: whatever is given to such a name goes.
+    /// For logs: every value of such a name is redacted.
     Eager,
 }
 
-/// How much a name says about its value, the most first.
+/// How strongly a name indicates a secret, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Weight {
     /// A person chose the value.
     Password,
     /// A machine made the value.
     Secret,
-    /// The value may as well be something else: a cache key, a signature of a function.
+    /// The value may be something else: a cache key, a signature of a function.
     Slight,
 }
 
-/// A value found behind a telling name.
+/// A secret value of an indicative name.
 pub(crate) struct Assigned {
     pub(crate) kind: &'static str,
     pub(crate) range: Range<usize>,
 }
 
-/// The last words of names, joined, in lower case.
+/// Last words of names, joined, in lower case.
 const PASSWORDS: [&str; 5] = ["password", "passwd", "passphrase", "passwort", "userpwd"];
 const SECRETS: [&str; 24] = [
     "secret",
@@ -102,7 +103,7 @@ const SECRETS: [&str; 24] = [
     "licensekey",
 ];
 
-/// Words in a name that make its value public, or a key of another kind.
+/// Words in a name that indicate a public value or another kind of key.
 const PUBLIC: [&str; 35] = [
     "public",
     "pub",
@@ -141,8 +142,8 @@ const PUBLIC: [&str; 35] = [
     "progress",
 ];
 
-/// Verbs that make a name one of something done to a password: what is under `showPassword` is the text of a button. What a
-/// form asks for is named otherwise: `confirmPassword` and `newPassword` hold one.
+/// Verbs for actions on a password: the value of `showPassword` is the text of a button. Form fields have other names:
+/// `confirmPassword` and `newPassword` contain one.
 const ACTIONS: [&str; 17] = [
     "show",
     "hide",
@@ -163,13 +164,13 @@ const ACTIONS: [&str; 17] = [
     "request",
 ];
 
-/// The finding at the name that holds the anchor at `at`, and where the search goes on.
+/// Returns the finding at the name that contains the anchor at `at`, and where the search continues.
 pub(crate) fn find(text: &str, at: usize, options: Options) -> (Option<Assigned>, usize) {
     let Some(name) = name_around(text, at) else { return (None, at + 1) };
     let found = careful(text, &name, options.entropy);
     let found = match options.names {
         Names::Careful => found,
-        // What is given to the name goes as a whole, not only the part that looks like a secret, nor only up to a sign.
+        // The whole value is redacted, not only the part that looks like a secret or precedes a sign.
         Names::Eager => match (eager(text, &name), found) {
             (Some(whole), Some(part)) => {
                 let start = whole.range.start.min(part.range.start);
@@ -198,7 +199,7 @@ fn name_around(text: &str, at: usize) -> Option<Range<usize>> {
     (!too_long).then_some(start..end)
 }
 
-/// The words of a name, in lower case: `dbPassword2` is `db`, `password`.
+/// Splits a name into lower-case words: `dbPassword2` is `db`, `password`.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut last = '_';
@@ -225,7 +226,7 @@ fn words(name: &str) -> Vec<String> {
 }
 
 pub(crate) fn weigh(name: &str) -> Option<Weight> {
-    // A mark names what stood in its place, and is given nothing itself.
+    // The name inside a redaction marker has no value.
     (name.len() < LONGEST_NAME && !name.contains("[redacted: ")).then_some(())?;
     let words = words(name);
     let last = words.last()?.as_str();
@@ -245,7 +246,7 @@ pub(crate) fn weigh(name: &str) -> Option<Weight> {
     }
 }
 
-/// What a redaction calls the value of this name.
+/// Returns the kind of secret for the redaction marker.
 fn kind(name: &str, weight: Weight) -> &'static str {
     let joined = words(name).concat();
     let has = |part: &str| joined.contains(part);
@@ -261,10 +262,10 @@ fn kind(name: &str, weight: Weight) -> &'static str {
     }
 }
 
-/// How a value is written.
+/// Syntax of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
-    /// Between quotes: surely a literal.
+    /// Between quotes: certainly a literal.
     Quoted,
     /// Between tags.
     Markup,
@@ -277,7 +278,7 @@ enum Style {
 }
 
 fn careful(text: &str, name: &Range<usize>, entropy: bool) -> Option<Assigned> {
-    // The cheap test first: most names are given nothing.
+    // The cheap test first: most names have no value.
     let (style, range) = value_after(text, name).or_else(|| value_beside(text, name))?;
     let spelled = text.get(name.clone())?;
     let weight = weigh(spelled)?;
@@ -286,15 +287,15 @@ fn careful(text: &str, name: &Range<usize>, entropy: bool) -> Option<Assigned> {
     accepted.then(|| Assigned { kind: kind(spelled, weight), range })
 }
 
-/// Whether a list under this name is one of secrets: keys and signatures come in lists of other kinds.
+/// Whether a list under this name contains secrets; lists of keys and signatures often don't.
 pub(crate) fn names_many(name: &str) -> bool {
     weigh(name).is_some_and(|weight| weight != Weight::Slight)
 }
 
-/// What the value under this key of a JSON object is called, if it is a secret.
+/// Returns the kind of secret of a value under a JSON key, if it is one.
 pub(crate) fn judge(key: &str, text: &str, entropy: bool) -> Option<&'static str> {
     let weight = weigh(key)?;
-    // In data, what is under `password` is one, though it be a word; code and documents have words there that are none.
+    // In data, a single word under `password` is a password; in code and documents it may not be.
     let is_word = weight == Weight::Password
         && value::is_one_word(text)
         && !is_said(key, text)
@@ -313,7 +314,7 @@ fn accepts(
         Weight::Password => is_password(found, style) && !is_said(spelled, found),
         Weight::Secret if spelled.to_ascii_lowercase().contains("heroku") => found.len() == 36,
         Weight::Secret => is_secret(found, style),
-        // An all-hex word under a slight name is a hash more often than a key.
+        // A hexadecimal word under a weak name is more often a hash than a key.
         Weight::Slight => {
             entropy
                 && matches!(style, Style::Quoted | Style::Tight)
@@ -325,7 +326,7 @@ fn accepts(
     accepted && !is_placeholder(found) && !is_digest(found)
 }
 
-/// Whether a form says it of a password: a word for one, or under the name of a button what has no number.
+/// Whether it is the text of a form: a word for a password, or text without digits under the name of a button.
 fn is_said(name: &str, found: &str) -> bool {
     is_label(found) || (names_action(name) && !found.contains(|c: char| c.is_ascii_digit()))
 }
@@ -346,7 +347,7 @@ fn is_password(found: &str, style: Style) -> bool {
     let chosen = value::is_chosen(found) || value::is_made(found);
     match style {
         Style::Quoted | Style::Markup | Style::Argument | Style::Tight => chosen,
-        // `password: arg1` is code; what no name could be is a password, and so is a word with a number behind it.
+        // `password: arg1` is code; a value that can't be a name is a password, and so is a word followed by a number.
         Style::Loose => {
             let digits = found.bytes().rev().take_while(u8::is_ascii_digit).count();
             let marked = found.contains(['!', '@', '#', '$', '^', '&', '*']);
@@ -363,7 +364,7 @@ fn is_secret(found: &str, style: Style) -> bool {
         && !found.starts_with(['/', '.', '-', '#'])
 }
 
-/// `sha256:…`, `sha512-…`, `md5$…`, `$2b$…`: what a lock file or a password file holds in the open.
+/// `sha256:…`, `sha512-…`, `md5$…`, `$2b$…`: public values of lock files and password files.
 fn is_digest(found: &str) -> bool {
     let lower = found.get(..8).unwrap_or(found).to_ascii_lowercase();
     let known = ["sha1", "sha2", "sha3", "sha5", "md5", "data:", "blake"];
@@ -374,7 +375,7 @@ fn is_digest(found: &str) -> bool {
     known.iter().chain(&crypted).any(|prefix| lower.starts_with(prefix))
 }
 
-/// Where the value of a name is, and how it is written.
+/// Finds the value of a name and its syntax.
 fn value_after(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)> {
     let bytes = text.as_bytes();
     // `["password"]`, `'password'`, `\"password\"`, `password[]`.
@@ -393,7 +394,7 @@ fn value_after(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)>
             return (window(text, at + 1 + length, 2) == "</")
                 .then_some((Style::Markup, at + 1..at + 1 + length));
         }
-        // `define("DB_PASSWORD", "…")`: the first thing in a call.
+        // `define("DB_PASSWORD", "…")`: the first argument of a call.
         b',' if closed && called(text, name.start) => at += 1,
         _ if spaced && text.get(name.clone())?.starts_with("--") => {}
         _ => return None,
@@ -415,7 +416,7 @@ fn value_after(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)>
     bare(text, start).map(|range| (if tight { Style::Tight } else { Style::Loose }, range))
 }
 
-/// The value that stands next to a name which is itself a value: `name: DB_PASSWORD`, and on the next line `value: …`.
+/// Finds the value next to a name that is itself a value: `name: DB_PASSWORD`, and on the next line `value: …`.
 fn value_beside(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)> {
     let is_blank = |byte: u8| byte == b' ' || byte == b'\t';
     let is_quote = |c: char| c == '"' || c == '\'';
@@ -439,7 +440,7 @@ fn value_beside(text: &str, name: &Range<usize>) -> Option<(Style, Range<usize>)
     quoted.or_else(|| bare(text, at).map(|range| (Style::Loose, range)))
 }
 
-/// The inside of a string literal that begins at `at`, with its prefix and the escapes of a string inside a string.
+/// Finds the contents of a string literal that starts at `at`, including prefixes and nested escaped strings.
 fn literal(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let prefix = span(window(text, at, 2), 0, |byte| b"bBrRuUL@".contains(&byte));
@@ -458,7 +459,7 @@ fn literal(text: &str, at: usize) -> Option<Range<usize>> {
     (closed && length > 0).then_some(start..start + length)
 }
 
-/// The literal behind a type: `: &str = "…"`.
+/// Finds the literal after a type: `: &str = "…"`.
 fn typed(text: &str, at: usize) -> Option<Range<usize>> {
     let length = span(window(text, at, 48), 0, |byte| {
         byte.is_ascii_alphanumeric() || b"_[]|&'<>? ".contains(&byte)
@@ -469,12 +470,12 @@ fn typed(text: &str, at: usize) -> Option<Range<usize>> {
     literal(text, sign + 1 + gap)
 }
 
-/// A word without quotes, where nothing after it makes it an expression.
+/// Finds an unquoted word, unless what follows makes it an expression.
 fn bare(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = window(text, at, LONGEST_VALUE);
     let length =
         span(rest, 0, |byte| byte.is_ascii_alphanumeric() || b"+/_~.!@#$%^*-".contains(&byte));
-    // Of `=`, only the padding of base64 belongs to a word.
+    // `=` belongs to a word only as base64 padding.
     let length = length + span(window(rest, length, 2), 0, |byte| byte == b'=');
     let word = rest.get(..length)?;
     let ended = match rest.as_bytes().get(length) {
@@ -489,7 +490,7 @@ fn bare(text: &str, at: usize) -> Option<Range<usize>> {
     (ended && length > 0 && !expression).then_some(at..at + length)
 }
 
-/// Everything that is given to a name which says what it is.
+/// Finds the whole value of an indicative name, whatever it looks like.
 fn eager(text: &str, name: &Range<usize>) -> Option<Assigned> {
     let spelled = text.get(name.clone())?;
     let joined: String = spelled.chars().filter(char::is_ascii_alphanumeric).collect();

@@ -1,39 +1,39 @@
-//! A text that is a whole JSON document: its strings where they stand, each with the key that it is under.
+//! Finds the strings of a text that is a whole JSON document, each with its key.
 
 use crate::assignment::{Weight, names_many, weigh};
 use serde_json::value::RawValue;
 use std::{borrow::Cow, ops::Range};
 
-/// Deeper documents are read as text alone.
+/// Maximum nesting; deeper documents are treated as text.
 const DEEPEST: usize = 1024;
-/// In bytes as they are written, escapes and all.
+/// Maximum bytes of a key, including escapes.
 const LONGEST_KEY: usize = 512;
 
-/// What is open around a place.
+/// An object or array that is open at a position.
 #[derive(Default)]
 struct Open {
     is_object: bool,
-    /// The key of what comes next; in an array, the key that the array is under.
+    /// The key of the next value; in an array, the key of the array.
     key: Option<Range<usize>>,
     wants_key: bool,
-    /// Of the strings under `name` and `key` and the key of the object itself, the one that tells most of those under `value`.
+    /// The most indicative of the strings under `name` and `key` and the key of the object itself.
     name: Option<(Weight, Range<usize>)>,
     values: Vec<Range<usize>>,
-    /// Those in a list under `value`.
+    /// Strings in a list under `value`.
     listed: Vec<Range<usize>>,
-    /// Of such a list, where in what is open its object is.
+    /// For such a list, the index of its object.
     holder: Option<usize>,
 }
 
 impl Open {
-    /// Keeps the string under the last key, if that says what it is for.
+    /// Records the string under the last key, if it is a name or a value.
     fn note(&mut self, text: &str, string: Range<usize>) {
         let key = self.key.as_ref().filter(|_| self.is_object).and_then(|key| short(text, key));
         match key {
             Some(key) if is_name(&key) => {
                 let weight = short(text, &string).and_then(|name| weigh(&name));
-                let told = self.name.as_ref().map(|(told, _)| *told);
-                if let Some(weight) = weight.filter(|weight| told.is_none_or(|told| *weight < told))
+                let known = self.name.as_ref().map(|(weight, _)| *weight);
+                if let Some(weight) = weight.filter(|weight| known.is_none_or(|known| *weight < known))
                 {
                     self.name = Some((weight, string));
                 }
@@ -43,7 +43,7 @@ impl Open {
         }
     }
 
-    /// Gives each string that is named beside it to `tell`.
+    /// Calls `tell` with each string whose name is next to it.
     fn named(&self, text: &str, mut tell: impl FnMut(&Range<usize>, &Range<usize>)) {
         let Some((_, name)) = &self.name else { return };
         self.values.iter().for_each(|value| tell(name, value));
@@ -53,7 +53,7 @@ impl Open {
     }
 }
 
-/// What opens at this byte, within what is open.
+/// Creates the state of an object or array that starts inside others.
 fn opened(text: &str, is_object: bool, open: &[Open]) -> Open {
     let key = open.last().and_then(|around| around.key.clone());
     if is_object {
@@ -70,14 +70,14 @@ fn opened(text: &str, is_object: bool, open: &[Open]) -> Open {
     Open { key, holder, ..Open::default() }
 }
 
-/// Whether the text is an object or an array of JSON, and nothing else.
+/// Whether the text is exactly one JSON object or array.
 fn is_document(text: &str) -> bool {
     let whole = text.trim_matches([' ', '\t', '\r', '\n']);
     let encloses = |open: char, close: char| whole.starts_with(open) && whole.ends_with(close);
     (encloses('{', '}') || encloses('[', ']')) && serde_json::from_str::<&RawValue>(whole).is_ok()
 }
 
-/// Gives each string with its key to `each`, as a range of the text, and the key's text. Nothing, if it is no document.
+/// Calls `each` with each string, its key and its range in the text. Does nothing if the text is not a document.
 pub(crate) fn strings(text: &str, mut each: impl FnMut(&str, &str, Range<usize>)) {
     if !is_document(text) {
         return;
@@ -130,17 +130,17 @@ pub(crate) fn strings(text: &str, mut each: impl FnMut(&str, &str, Range<usize>)
     }
 }
 
-/// Whether what is under this key names what is beside it: `{"name": "DB_PASSWORD", "value": "…"}`.
+/// Whether a key contains the name of a sibling value: `{"name": "DB_PASSWORD", "value": "…"}`.
 pub(crate) fn is_name(key: &str) -> bool {
     key.eq_ignore_ascii_case("name") || key.eq_ignore_ascii_case("key")
 }
 
-/// Whether what is under this key is what is named beside it.
+/// Whether a key contains the value for a sibling name.
 pub(crate) fn is_value(key: &str) -> bool {
     key.eq_ignore_ascii_case("value") || key.eq_ignore_ascii_case("default")
 }
 
-/// Up to the quote that ends a string.
+/// Returns the length of a string up to its closing quote.
 fn length(bytes: &[u8]) -> usize {
     let mut at = 0;
     loop {
@@ -152,7 +152,7 @@ fn length(bytes: &[u8]) -> usize {
     }
 }
 
-/// The text of a key or a name. No name is longer, and many strings may be under one.
+/// Decodes a key or a name, unless it is too long.
 fn short<'a>(text: &'a str, inside: &Range<usize>) -> Option<Cow<'a, str>> {
     if inside.len() > LONGEST_KEY { None } else { decoded(text, inside) }
 }

@@ -1,6 +1,7 @@
 //! Secrets whose form needs more than a run of characters: key blocks, signed tokens, URLs and HTTP credentials.
 //!
-//! Each function gets the text and where its anchor begins. None of them reads the same text twice, so hostile input costs no more than its length.
+//! Each function gets the text and the start of its anchor. None reads the same text twice, so hostile input costs no
+//! more than its length.
 
 use crate::{given, placeholder, value};
 use base64::{
@@ -9,28 +10,28 @@ use base64::{
 };
 use std::ops::Range;
 
-/// With and without padding, and with bits left over: what a peer would accept.
+/// With or without padding, and with trailing bits, as peers accept it.
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
-/// The longest key block: a PGP key with its signatures can be this long.
+/// Maximum bytes of a key block; a PGP key with its signatures can be this long.
 const LONGEST_BLOCK: usize = 256 * 1024;
 const LONGEST_VALUE: usize = 8 * 1024;
-/// The longest word that is read as the name of a scheme.
+/// Maximum bytes of the name of a scheme.
 const LONGEST_SCHEME: usize = 16;
-/// The longest list of numbers in a colour: `1;38;2;255;255;255`.
+/// Maximum bytes of the numbers in a color: `1;38;2;255;255;255`.
 const LONGEST_COLOUR: usize = 24;
 
-/// The text from `at`, up to `length` bytes of it.
+/// Returns the text from `at`, at most `length` bytes.
 pub(crate) fn window(text: &str, at: usize, length: usize) -> &str {
     let end = text.floor_char_boundary(at.saturating_add(length));
     text.get(at..end).unwrap_or_default()
 }
 
-/// How many bytes from `at` satisfy `accepts`.
+/// Counts the bytes from `at` that satisfy `accepts`.
 pub(crate) fn span(text: &str, at: usize, accepts: impl Fn(u8) -> bool) -> usize {
     let rest = text.as_bytes().get(at..).unwrap_or_default();
     rest.iter().position(|byte| !accepts(*byte)).unwrap_or(rest.len())
@@ -44,7 +45,7 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// A PEM or PGP private key, from its first line to its last, or to where the text was cut.
+/// Finds a PEM or PGP private key, from its first line to its last, or to where the text was cut.
 pub(crate) fn pem(text: &str, at: usize) -> Option<Range<usize>> {
     let header = window(text, at, 80);
     let label = header.strip_prefix("-----BEGIN ")?;
@@ -61,20 +62,20 @@ pub(crate) fn pem(text: &str, at: usize) -> Option<Range<usize>> {
         let end = body_at + length + "-----END -----".len() + last.len();
         return has_key_material(body).then_some(at..end);
     }
-    // Cut: what follows, be it another block or a rule of Markdown, is no part of it.
+    // The key was cut: another block or a Markdown rule after it is not part of it.
     let in_key =
         |byte: u8| is_base64(byte) || byte.is_ascii_whitespace() || b"\\\"',:-".contains(&byte);
     let body = body.get(..span(body, 0, in_key))?.trim_end();
     has_key_material(body).then(|| at..body_at + body.len())
 }
 
-/// Code that only names the first and the last line has no run of base64 between them.
+/// Whether the body contains base64, unlike code that only names the first and the last line.
 fn has_key_material(body: &str) -> bool {
     let runs = body.split(|c: char| !c.is_ascii() || !is_base64(c as u8));
     runs.filter(|run| run.len() >= 24).any(|run| !value::is_stand_in(run) && !value::is_wordy(run))
 }
 
-/// The private half of a `PuTTY` key file.
+/// Finds the private part of a `PuTTY` key file.
 pub(crate) fn putty(text: &str, at: usize) -> Option<Range<usize>> {
     let start = at + "Private-Lines:".len();
     let count = span(text, start, |byte| byte == b' ' || byte.is_ascii_digit());
@@ -92,7 +93,7 @@ pub(crate) fn putty(text: &str, at: usize) -> Option<Range<usize>> {
     has_key_material(body).then(|| body_at..body_at + body.len())
 }
 
-/// Three parts in base64url, of which the first is a JSON object that names an algorithm.
+/// Finds a JSON Web Token: three parts in base64url, the first being a JSON object that names an algorithm.
 pub(crate) fn jwt(text: &str, at: usize) -> Option<Range<usize>> {
     if text.get(..at)?.ends_with(|c: char| c.is_ascii() && (is_base64url(c as u8) || c == '.'))
         && !after_escape(text, at)
@@ -107,17 +108,18 @@ pub(crate) fn jwt(text: &str, at: usize) -> Option<Range<usize>> {
     let length = span(token, 0, |byte| is_base64url(byte) || byte == b'.');
     let token = token.get(..length)?.trim_end_matches('.');
     let parts: Vec<&str> = token.split('.').collect();
-    // The signature may be empty or cut; the claims alone are private.
+    // The signature may be empty or cut; the claims are private by themselves.
     (parts.len() >= 2 && parts.get(1)?.len() >= 8).then(|| at..at + token.len())
 }
 
-/// Whether an escape ends at `at`: the `n` of `\n` or the `0` of `%20` is no part of the word that follows.
+/// Whether an escape ends at `at`: the `n` of `\n` or the `0` of `%20` is not part of the following word.
 pub(crate) fn after_escape(text: &str, at: usize) -> bool {
     let before = text.as_bytes().get(..at).unwrap_or_default();
     match before {
         [.., b'%', first, second] => first.is_ascii_hexdigit() && second.is_ascii_hexdigit(),
         [.., b'\\', last] => matches!(last, b'n' | b'r' | b't'),
-        // The end of a colour: `ESC [ 3 1 m`. Without its bracket, a number and an `m` are part of a word as any other.
+        // The end of a color: `ESC [ 3 1 m`. Without its bracket, a number and an `m` are part of a word like any
+        // other.
         [numbers @ .., b'm'] => {
             let last = numbers.iter().rev().take(LONGEST_COLOUR);
             let length = last.take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
@@ -127,16 +129,16 @@ pub(crate) fn after_escape(text: &str, at: usize) -> bool {
     }
 }
 
-/// The password of `scheme://user:password@host`.
+/// Finds the password of `scheme://user:password@host`.
 pub(crate) fn url_password(text: &str, at: usize) -> Option<Range<usize>> {
     let range = url_userinfo(text, at)?;
     let password = text.get(range.clone())?;
     let user = text.get(at + "://".len()..range.start - 1)?;
-    // `guest:guest` is what a server is shipped with.
+    // `guest:guest` is a default login.
     (user != password && !is_sample_password(password)).then_some(range)
 }
 
-/// Where the password of a URL is, whatever it looks like.
+/// Finds the password of a URL, whatever it looks like.
 pub(crate) fn url_userinfo(text: &str, at: usize) -> Option<Range<usize>> {
     let start = at + "://".len();
     let before = text.as_bytes().get(at.checked_sub(1)?)?;
@@ -154,7 +156,7 @@ pub(crate) fn url_userinfo(text: &str, at: usize) -> Option<Range<usize>> {
         .then(|| from..from + password.len())
 }
 
-/// What documentation writes in the place of a password.
+/// Whether it is a sample password of documentation.
 fn is_sample_password(password: &str) -> bool {
     let short = ["pass", "pwd", "pw", "p", "user", "foo", "bar", "test", "b", "psw", "passw"];
     placeholder::is_placeholder(&password.replace("%20", " "))
@@ -164,7 +166,7 @@ fn is_sample_password(password: &str) -> bool {
         || (password.len() < 4 && password.bytes().all(|byte| byte.is_ascii_alphabetic()))
 }
 
-/// The token after `Bearer`, as in an Authorization header.
+/// Finds the token after `Bearer`, as in an Authorization header.
 pub(crate) fn bearer(text: &str, at: usize) -> Option<Range<usize>> {
     let range = after_word(text, at)?;
     let token = text.get(range.clone())?;
@@ -172,16 +174,16 @@ pub(crate) fn bearer(text: &str, at: usize) -> Option<Range<usize>> {
     issued.then_some(range)
 }
 
-/// The token after `Bot` or `Token`, which are schemes in the header alone and words elsewhere.
+/// Finds the token after `Bot` or `Token`, which are schemes only in the header and ordinary words elsewhere.
 pub(crate) fn header_token(text: &str, at: usize) -> Option<Range<usize>> {
     let start = text.floor_char_boundary(at.saturating_sub(24));
     let before = text.get(start..at)?.to_ascii_lowercase();
     if before.contains("authorization") { bearer(text, at) } else { None }
 }
 
-/// Whatever follows `Bearer` or `Basic`, if it is longer than most words.
+/// Finds what follows `Bearer` or `Basic`, if it is longer than most words.
 pub(crate) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
-    // A mark names the scheme of what stood in its place.
+    // A redaction marker contains the name of the scheme.
     let in_mark = window(text, at, LONGEST_VALUE).starts_with("basic credentials]")
         && text.get(..at)?.ends_with("[redacted: ");
     if in_mark {
@@ -197,8 +199,8 @@ pub(crate) fn after_scheme(text: &str, at: usize) -> Option<Range<usize>> {
     (length >= 8).then(|| from..from + length)
 }
 
-/// Where the word at `at` ends, if it begins there. What follows is read only behind a gap, so that words in a row are not
-/// each read to the end of all of them.
+/// Returns the end of the scheme at `at`, if one starts there. What follows is read only after a gap, so that a
+/// sequence of words is not read repeatedly.
 fn end_of_scheme(text: &str, at: usize) -> Option<usize> {
     let word = |byte: u8| byte.is_ascii_alphabetic();
     begins_scheme(text, at).then(|| at + span(window(text, at, LONGEST_SCHEME), 0, word))
@@ -209,7 +211,7 @@ fn begins_scheme(text: &str, at: usize) -> bool {
     !before.is_some_and(|byte| is_base64url(*byte)) || after_escape(text, at)
 }
 
-/// What is next to the word at `at`, in the characters that a token may have.
+/// Finds the token after the word at `at`.
 fn after_word(text: &str, at: usize) -> Option<Range<usize>> {
     let end = end_of_scheme(text, at)?;
     let gap = span(window(text, end, 8), 0, |byte| b" \t:".contains(&byte));
@@ -223,13 +225,13 @@ fn after_word(text: &str, at: usize) -> Option<Range<usize>> {
     Some(from..from + token.len())
 }
 
-/// The credentials after `Basic`: base64 of `user:password`.
+/// Finds the credentials after `Basic`: base64 of `user:password`.
 pub(crate) fn basic(text: &str, at: usize) -> Option<Range<usize>> {
     begins_scheme(text, at).then_some(())?;
     from_user_password(text, at + "Basic ".len())
 }
 
-/// `"auth": "…"` of a Docker configuration.
+/// Finds `"auth": "…"` of a Docker configuration.
 pub(crate) fn docker(text: &str, at: usize) -> Option<Range<usize>> {
     let start = at + "\"auth".len();
     let gap = span(text, start, |byte| b"\\\": \t".contains(&byte));

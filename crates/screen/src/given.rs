@@ -1,4 +1,4 @@
-//! Where what a name is given begins and ends, in a log line: all of it goes, so nothing is asked of how it looks.
+//! Finds the whole value of a name in a log line. All of it is redacted, so its look does not matter.
 
 use crate::{
     forms::{span, window},
@@ -6,8 +6,8 @@ use crate::{
 };
 use std::ops::Range;
 
-/// What follows the name that ends at `at`. The credentials of a header have blanks between them, and go on to the end of the
-/// line or of the string that the header is in. A header is written with a colon.
+/// Finds the value after the name that ends at `at`. The credentials of a header contain blanks, and continue to the
+/// end of the line or of the string that contains the header. A header is written with a colon.
 pub(crate) fn to(text: &str, mut at: usize, is_header: bool) -> Option<Range<usize>> {
     at += span(window(text, at, 8), 0, is_quoting);
     at += span(window(text, at, 64), 0, is_blank);
@@ -18,7 +18,7 @@ pub(crate) fn to(text: &str, mut at: usize, is_header: bool) -> Option<Range<usi
     at += span(window(text, at, 64), 0, is_blank);
     let wrapped = wrapping(text, at);
     match enclosed(text, at + wrapped) {
-        // A parser tells of signs: `unexpected token: "}"`.
+        // Parsers report signs: `unexpected token: "}"`.
         Some(inside) if !text.get(inside.clone()).is_some_and(has_letters) => None,
         Some(inside) if wrapped > 0 => Some(at..inside.end),
         Some(inside) => Some(inside),
@@ -26,7 +26,7 @@ pub(crate) fn to(text: &str, mut at: usize, is_header: bool) -> Option<Range<usi
     }
 }
 
-/// Up to a blank, a quote or what separates values.
+/// Returns the length up to a blank, a quote or a separator.
 pub(crate) fn length(text: &str) -> usize {
     let ends = |c: char| c.is_whitespace() || "\"'\\,&;}])[{".contains(c);
     text.find(ends).unwrap_or(text.len())
@@ -36,7 +36,7 @@ fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// A quote, or what makes it part of another string.
+/// A quote or a backslash.
 fn is_quoting(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'' | b'\\')
 }
@@ -49,14 +49,14 @@ fn has_letters(found: &str) -> bool {
     found.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
 }
 
-/// The quote at `at` and how many backslashes are before it: one in a string, three in a string inside a string.
+/// Returns the quote at `at` and the number of backslashes before it: one in a string, three in a nested string.
 fn quote(text: &str, at: usize) -> Option<(u8, usize)> {
     let depth = span(window(text, at, 8), 0, |byte| byte == b'\\');
     let quote = *text.as_bytes().get(at + depth)?;
     matches!(quote, b'"' | b'\'').then_some((quote, depth))
 }
 
-/// How much stands before the quote of a literal: the prefix of `b"…"`, the name in `Some("…")`.
+/// Returns the length of what precedes the quote of a literal: the prefix of `b"…"`, the name in `Some("…")`.
 fn wrapping(text: &str, at: usize) -> usize {
     let ahead = window(text, at, 32);
     let word = span(ahead, 0, |byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -66,7 +66,7 @@ fn wrapping(text: &str, at: usize) -> usize {
     if is_wrapping { word + called } else { 0 }
 }
 
-/// Behind the scheme of credentials, which says nothing of them.
+/// Skips the scheme of credentials, which is not secret.
 fn behind_scheme(text: &str, mut at: usize) -> usize {
     for scheme in ["bearer ", "basic "] {
         if window(text, at, scheme.len()).eq_ignore_ascii_case(scheme) {
@@ -76,7 +76,7 @@ fn behind_scheme(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// All that the quote at `at` encloses; what nothing closes goes on to the end of the line.
+/// Finds the contents of the quote at `at`; an unclosed one extends to the end of the line.
 fn enclosed(text: &str, at: usize) -> Option<Range<usize>> {
     let (quote, depth) = quote(text, at)?;
     let start = behind_scheme(text, at + depth + 1);
@@ -90,7 +90,7 @@ fn enclosed(text: &str, at: usize) -> Option<Range<usize>> {
         if byte == b'\\' {
             backslashes = before + 1;
         }
-        // Behind more backslashes than the first it is a quote of the value's own, unless those escape each other.
+        // After more backslashes than the opening quote has, it is part of the value, unless they escape each other.
         let is_closing = || before <= depth || (before - depth).is_multiple_of(2 * (depth + 1));
         matches!(byte, b'\n' | b'\r') || (byte == quote && is_closing())
     };
@@ -100,7 +100,7 @@ fn enclosed(text: &str, at: usize) -> Option<Range<usize>> {
     is_something(found).then(|| start..start + found.len())
 }
 
-/// What stands at `at` without quotes, or behind some that enclose nothing.
+/// Finds the value at `at` without quotes, or after empty quotes.
 fn open(text: &str, at: usize, is_header: bool) -> Option<Range<usize>> {
     let start = behind_scheme(text, at + span(window(text, at, 8), 0, is_quoting));
     let rest = text.get(start..)?;

@@ -1,4 +1,5 @@
-//! Makes visible what a model reads and a person doesn't see: controls, direction marks, zero-width characters, tags.
+//! Makes characters visible that a model reads but a person does not see: controls, direction marks, zero-width
+//! characters, tags.
 //!
 //! Where ordinary writing needs an invisible character (emoji, Arabic, the Indic scripts, ideographs) it is kept;
 //! private-use characters are kept too, as they are drawn, if only as a box.
@@ -6,10 +7,10 @@
 use crate::scripts::{is_ideograph, is_joined, is_mongolian, is_picture, is_unspaced, is_varied};
 use std::borrow::Cow;
 
-/// The longest operating-system command that is shown in one piece.
+/// Maximum bytes of an operating-system command that is shown in one piece.
 const LONGEST_COMMAND: usize = 2048;
 
-/// The flags that are drawn from tags: England, Scotland, Wales.
+/// The flags that are written with tags: England, Scotland, Wales.
 const FLAGS: [&str; 3] = ["gbeng", "gbsct", "gbwls"];
 
 /// The text with each hidden character shown as `<U+202E>`, a run of tags as `<hidden text: "…">`, and a terminal
@@ -19,7 +20,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     let mut copied = 0;
     let mut at = plain_length(text.as_bytes());
     while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
-        // What became a shape is no neighbour any more.
+        // A replaced character does not count as a neighbor any more.
         let before = text.get(copied..at).unwrap_or_default();
         let (length, shape) = shown(text, at, before, c);
         if let Some(shape) = shape {
@@ -45,7 +46,7 @@ fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r')
 }
 
-/// How many bytes at the start need no look. Whole blocks are folded without a branch, which compilers vectorise.
+/// Returns how many bytes at the start are plain. Whole blocks are folded without a branch, which compilers vectorize.
 fn plain_length(bytes: &[u8]) -> usize {
     let blocks = bytes.chunks_exact(64);
     let whole = blocks
@@ -56,8 +57,8 @@ fn plain_length(bytes: &[u8]) -> usize {
     start + rest.iter().position(|byte| !is_plain(*byte)).unwrap_or(rest.len())
 }
 
-/// How many bytes from `at` belong together, and how they are shown; `None` where they stay. `before` is what stays before
-/// them.
+/// Returns how many bytes from `at` belong together, and how they are shown; `None` if unchanged. `before` is the
+/// unchanged text before them.
 fn shown(text: &str, at: usize, before: &str, c: char) -> (usize, Option<String>) {
     match c {
         '\u{1B}' => escape_sequence(text, at),
@@ -74,7 +75,7 @@ fn code(c: char) -> String {
     format!("<U+{:04X}>", u32::from(c))
 }
 
-/// Characters that have no shape of their own, besides controls, tags and variation selectors.
+/// Invisible characters, except controls, tags and variation selectors.
 fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
@@ -84,11 +85,11 @@ fn is_hidden(c: char) -> bool {
         | '\u{E0080}'..='\u{E0FFF}')
 }
 
-/// Whether ordinary writing has this hidden character here.
+/// Whether this hidden character is normal at this position.
 fn belongs(text: &str, at: usize, stays: &str, c: char) -> bool {
     let before = stays.chars().next_back();
     let after = text.get(at + c.len_utf8()..).and_then(|text| text.chars().next());
-    // Fillers count as letters, and may be shown themselves.
+    // Fillers count as letters, but may be hidden characters themselves.
     let both = |is: fn(char) -> bool| {
         [before, after].into_iter().all(|beside| beside.is_some_and(|c| is(c) && !is_hidden(c)))
     };
@@ -114,18 +115,18 @@ fn belongs(text: &str, at: usize, stays: &str, c: char) -> bool {
     }
 }
 
-/// Whether the left part of a joined emoji ends here: a picture, its colour, or the selector that made it one.
+/// Whether the left part of a joined emoji ends here: an emoji, its color, or the selector that makes it one.
 fn can_be_joined(before: &str) -> bool {
     let mut last = before.chars().rev();
     match last.next() {
-        // A selector behind anything else is shown, and joins nothing then.
+        // A selector after anything else is made visible, and joins nothing.
         Some('\u{FE0F}') => last.next().is_some_and(is_varied),
         Some(c) => is_picture(c),
         None => false,
     }
 }
 
-/// The characters from `at` on that satisfy `accepts`.
+/// Returns the characters from `at` that satisfy `accepts`.
 fn run(text: &str, at: usize, accepts: fn(char) -> bool) -> &str {
     let rest = text.get(at..).unwrap_or_default();
     let length = rest.find(|c| !accepts(c)).unwrap_or(rest.len());
@@ -136,7 +137,7 @@ fn is_tag(c: char) -> bool {
     matches!(c, '\u{E0000}'..='\u{E007F}')
 }
 
-/// A run of tag characters: a flag stays, anything else is spelled out.
+/// Handles a run of tag characters: a flag stays, anything else is spelled out.
 fn tags(text: &str, at: usize, before: &str) -> (usize, Option<String>) {
     let run = run(text, at, is_tag);
     let decoded: String = run.chars().filter_map(untagged).collect();
@@ -147,7 +148,7 @@ fn tags(text: &str, at: usize, before: &str) -> (usize, Option<String>) {
     (run.len(), (!flag).then(|| spelled_out(&decoded)))
 }
 
-/// The ASCII character that a tag stands for.
+/// Returns the ASCII character of a tag.
 fn untagged(c: char) -> Option<char> {
     let low = u32::from(c).checked_sub(0xE_0000)?;
     char::from_u32(low).filter(|c| matches!(c, ' '..='~'))
@@ -158,7 +159,8 @@ fn spelled_out(decoded: &str) -> String {
     format!("<hidden text: \"{quoted}\">")
 }
 
-/// A variation selector: one after a sign that has variants stays; a run of them carries bytes and is spelled out.
+/// Handles variation selectors: one after a character with variants stays; a run of them encodes bytes and is spelled
+/// out.
 fn variation(text: &str, at: usize, before: &str) -> (usize, Option<String>) {
     let run = run(text, at, |c| selected(c).is_some());
     let codes = || run.chars().map(code).collect::<String>();
@@ -175,7 +177,7 @@ fn variation(text: &str, at: usize, before: &str) -> (usize, Option<String>) {
     (run.len(), Some(readable.map_or_else(codes, spelled_out)))
 }
 
-/// The byte that a variation selector can carry: there are 256 of them.
+/// Returns the byte that a variation selector can encode; there are 256 of them.
 fn selected(c: char) -> Option<u8> {
     let number = match c {
         '\u{FE00}'..='\u{FE0F}' => u32::from(c) - 0xFE00,
@@ -185,7 +187,7 @@ fn selected(c: char) -> Option<u8> {
     u8::try_from(number).ok()
 }
 
-/// A terminal sequence from the escape on: how many bytes it has, and how it is shown.
+/// Returns the length of a terminal sequence, and how it is shown.
 fn escape_sequence(text: &str, at: usize) -> (usize, Option<String>) {
     let bytes = text.as_bytes().get(at..).unwrap_or_default();
     let length = match bytes.get(1) {
@@ -215,7 +217,7 @@ fn control_sequence(bytes: &[u8]) -> Option<usize> {
     matches!(rest.get(parameters)?, b'@'..=b'~').then_some(parameters + 3)
 }
 
-/// `ESC ]` and its kin: printable ASCII up to a bell or `ESC \`. What holds more is shown piece by piece.
+/// `ESC ]` and similar: printable ASCII up to a bell or `ESC \`. Others are shown piece by piece.
 fn command(bytes: &[u8]) -> Option<usize> {
     let rest = bytes.get(2..)?;
     let body =
@@ -227,7 +229,7 @@ fn command(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether the character would be hidden in some place, which is what a description is searched for.
+/// Whether the character would be hidden in some position; descriptions are searched without such characters.
 pub(crate) fn can_hide(c: char) -> bool {
     is_hidden(c) || selected(c).is_some() || is_tag(c)
 }

@@ -4,14 +4,14 @@ use crate::{Screen, assignment, document, search::marker, visible};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, rc::Rc};
 
-/// What of an object's member is left as it is.
+/// Which part of an object's member is left unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stays {
-    /// Nothing: it is screened.
+    /// Nothing: all of it is screened.
     Nothing,
     /// The names in the object under it; their values are screened.
     Names,
-    /// All that is under it.
+    /// The whole value.
     Whole,
 }
 
@@ -21,7 +21,7 @@ impl Screen {
         self.redact_json_but(value, |_, _| Stays::Nothing)
     }
 
-    /// The same, but for members that must stay: `stays` is told the object and the member's name.
+    /// The same, except for members that must stay: `stays` gets the object and the member's name.
     pub fn redact_json_but(
         &self,
         value: &mut Value,
@@ -43,7 +43,7 @@ pub fn visible_json(value: &mut Value) -> usize {
     visible_json_but(value, |_, _| Stays::Nothing)
 }
 
-/// The same, but for members that must stay: `stays` is told the object and the member's name.
+/// The same, except for members that must stay: `stays` gets the object and the member's name.
 pub fn visible_json_but(
     value: &mut Value,
     stays: impl Fn(&Map<String, Value>, &str) -> Stays,
@@ -58,18 +58,18 @@ fn owned(text: Cow<'_, str>) -> Option<String> {
     }
 }
 
-/// A value that is still to be looked at.
+/// A value that is still to be screened.
 struct Left<'a> {
     /// The key that it is under.
     key: Option<Rc<str>>,
-    /// Whether that is no key, but what is told of it beside it or above.
+    /// Whether `key` is not its own key, but a name from a sibling or a parent.
     is_called: bool,
     /// Whether its own keys stay.
     named: bool,
     value: &'a mut Value,
 }
 
-/// Gives every string, with the key it is under, and every key to `change`, which answers what is to stand instead.
+/// Calls `change` with every string and its key, and with every key; it returns the replacement, if any.
 fn rewrite(
     value: &mut Value,
     change: impl Fn(Option<&str>, &str) -> Option<String>,
@@ -113,8 +113,8 @@ fn rewrite(
     changed
 }
 
-/// The name of what an object holds under `value`: `{"name": "DB_PASSWORD", "value": "…"}`, or the key that it is under itself:
-/// `"password": {"value": "…"}`. Of several, the one that tells most.
+/// Returns the name of the `value` in an object: `{"name": "DB_PASSWORD", "value": "…"}`, or the key of the object:
+/// `"password": {"value": "…"}`. Of several, the most indicative one.
 fn called(map: &Map<String, Value>, key: Option<&str>) -> Option<Rc<str>> {
     let names = map.iter().filter(|(key, _)| document::is_name(key));
     let names = names.filter_map(|(_, name)| name.as_str()).chain(key);
@@ -122,7 +122,7 @@ fn called(map: &Map<String, Value>, key: Option<&str>) -> Option<Rc<str>> {
     telling.min_by_key(|(weight, _)| *weight).map(|(_, name)| Rc::from(name))
 }
 
-/// Rewrites the keys of an object, in their order; two keys that become the same are numbered.
+/// Rewrites the keys of an object in order; keys that become equal are numbered.
 fn rename(
     map: &mut Map<String, Value>,
     change: &impl Fn(Option<&str>, &str) -> Option<String>,

@@ -1,7 +1,7 @@
-//! Screens text before anyone reads it: secrets are redacted, what can't be seen is made visible, and tool
-//! descriptions that talk to the model are told apart from those that describe.
+//! Screens text before it is read: redacts secrets, makes hidden characters visible, and detects tool descriptions that
+//! instruct the model.
 //!
-//! Pure: text in, text out. Knows no files, no clock, no tools and no protocol. No function panics, whatever the text.
+//! Pure: text in, text out, without files, clock, tools or protocol. No function panics, whatever the text.
 //!
 //! Redact first, then make visible: a secret next to a hidden character is still found.
 

@@ -1,11 +1,11 @@
-//! What stands where a secret would be put: words such as `changeme`, and templates such as `${VAR}`.
+//! Detects placeholders for secrets: words such as `changeme`, and templates such as `${VAR}`.
 //!
-//! A password may hold any word and any sign, so a word counts only where it is nearly all there is, and a sign only as
-//! part of a whole template.
+//! A password may contain any word and any sign, so a word counts only if it is nearly the whole value, and a sign only
+//! as part of a template.
 
 use crate::value::is_wordy;
 
-/// Words that stand where a secret would be put. In lower case, without `_` and `-`.
+/// Placeholder words, in lower case, without `_` and `-`.
 const WORDS: [&str; 24] = [
     "changeme",
     "changeit",
@@ -33,7 +33,7 @@ const WORDS: [&str; 24] = [
     "notareal",
 ];
 
-/// Words that only go with those.
+/// Words that count only together with those.
 const COMPANY: [&str; 42] = [
     "your", "my", "the", "here", "this", "some", "test", "user", "username", "db", "database",
     "admin", "root", "api", "app", "key", "token", "auth", "access", "client", "service",
@@ -41,7 +41,7 @@ const COMPANY: [&str; 42] = [
     "please", "put", "enter", "goes", "fake", "demo", "default", "jwt", "private", "with",
 ];
 
-/// Words of which chance writes none, however long the text.
+/// Words that don't occur in random text, however long.
 const TOLD: [&str; 10] = [
     "example",
     "placeholder",
@@ -54,10 +54,10 @@ const TOLD: [&str; 10] = [
     "dummy",
     "notareal",
 ];
-/// From this length on, a value is no password that somebody chose.
+/// From this length on, a value is not a password chosen by a person.
 const LONG: usize = 20;
 
-/// What a form calls a password, in languages that write it in ASCII, or says of one, and what a schema says it is.
+/// Labels and messages of forms for passwords, in languages that write them in ASCII, and types of schemas.
 const LABELS: [&str; 66] = [
     "pass",
     "pwd",
@@ -127,7 +127,7 @@ const LABELS: [&str; 66] = [
     "sensitive",
 ];
 
-/// Values that are a type, a literal or nothing, and never a secret.
+/// Values that are a type, a literal or empty, and never a secret.
 const NOTHING: [&str; 22] = [
     "null",
     "none",
@@ -153,7 +153,7 @@ const NOTHING: [&str; 22] = [
     "empty",
 ];
 
-/// The letters and digits, in lower case.
+/// Returns the letters and digits, in lower case.
 fn plain(value: &str) -> String {
     let kept = value.chars().filter(char::is_ascii_alphanumeric);
     kept.map(|c| c.to_ascii_lowercase()).collect()
@@ -161,17 +161,17 @@ fn plain(value: &str) -> String {
 
 /// Whether it is a word for "nothing" or a type.
 fn is_nothing(value: &str) -> bool {
-    // A type may say that there is one, or that there may be none: `String!`.
+    // A type may have a nullability mark: `String!`.
     let value = value.trim().trim_end_matches(['!', '?']);
     value.is_empty() || NOTHING.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
-/// Whether it is what a form or an error says of a password.
+/// Whether it is a text of a form or an error about a password.
 pub(crate) fn is_label(value: &str) -> bool {
     LABELS.contains(&plain(value).as_str())
 }
 
-/// Whether it stands for a secret and isn't one: `changeme`, `<password>`, `${VAR}`, `xxxx`, `%s`, `...`.
+/// Whether it is a placeholder for a secret: `changeme`, `<password>`, `${VAR}`, `xxxx`, `%s`, `...`.
 pub(crate) fn is_placeholder(value: &str) -> bool {
     is_nothing(value)
         || value.contains("...")
@@ -181,7 +181,7 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
         || is_sample(value)
 }
 
-/// Whether words for a secret are nearly all of it.
+/// Whether it consists almost entirely of placeholder words.
 fn is_sample(value: &str) -> bool {
     let plain = plain(value);
     if (plain.is_empty() && value.is_ascii())
@@ -211,7 +211,7 @@ fn is_sample(value: &str) -> bool {
     (named && (rest <= 2 || rest * 5 <= plain.len())) || is_phrase(value)
 }
 
-/// Runs such as `1234` and `abcd`: where they begin, and how long they are.
+/// Finds runs such as `1234` and `abcd`, with start and length.
 fn ascents(plain: &[u8]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -230,7 +230,7 @@ fn ascents(plain: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Words with a sign between them, of which one is `password`: `airflow_password`, `my-app-secret-v2`.
+/// Whether it is words with separators, one of which is like `password`: `airflow_password`, `my-app-secret-v2`.
 fn is_phrase(value: &str) -> bool {
     let parts: Vec<&str> = value.split(['-', '_', '.', ' ']).collect();
     let is_word = |part: &&str| {
@@ -246,12 +246,12 @@ fn is_phrase(value: &str) -> bool {
     parts.len() > 1 && parts.iter().all(is_word) && parts.iter().any(says)
 }
 
-/// The same character five times in a row.
+/// Whether a character occurs five times in a row.
 pub(crate) fn has_run(value: &str) -> bool {
     value.as_bytes().windows(5).any(|run| run.iter().all(|byte| run.first() == Some(byte)))
 }
 
-/// Whether something is to be put in its place: `${VAR}`, `<token>`, `%s`, `{{ x }}`, `$NAME`, `getenv("X")`.
+/// Whether it is a template or an expression: `${VAR}`, `<token>`, `%s`, `{{ x }}`, `$NAME`, `getenv("X")`.
 pub(crate) fn is_template(value: &str) -> bool {
     let value = value.trim();
     let within = |open: char, close: char| value.starts_with(open) && value.ends_with(close);
@@ -273,13 +273,13 @@ fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte))
 }
 
-/// Digits between letters more than once, as no name has them: `uper5ecr3t`.
+/// Whether digits precede letters more than once, unlike in names: `uper5ecr3t`.
 fn is_leet(value: &str) -> bool {
     let between = |pair: &&[u8]| matches!(pair, [first, second] if first.is_ascii_digit() && second.is_ascii_alphabetic());
     value.as_bytes().windows(2).filter(between).count() >= 2
 }
 
-/// A name between braces: `{password}`, `{0}`, `{}`.
+/// Whether it contains a name in braces: `{password}`, `{0}`, `{}`.
 fn holds_name(value: &str, open: char, close: char) -> bool {
     value.split(open).skip(1).any(|rest| {
         let inside = rest.split_once(close).map(|(inside, _)| inside);
@@ -289,13 +289,14 @@ fn holds_name(value: &str, open: char, close: char) -> bool {
     })
 }
 
-/// Nothing but variables of a shell: `$PASSWORD`, `$user:$pass`, `$1`, and `$$PASSWORD` where make or compose reads it first.
+/// Whether it consists of shell variables: `$PASSWORD`, `$user:$pass`, `$1`, and `$$PASSWORD` as escaped for make or
+/// compose.
 fn is_variable(value: &str) -> bool {
     if !value.starts_with('$') || is_leet(value) {
         return false;
     }
     let signs = |c: char| "_.:/@-".contains(c);
-    // Behind two signs, a number and small letters are more of a password: `$$ecret99`.
+    // After two signs, digits and lower-case letters are more likely a password: `$$ecret99`.
     let doubled = value.contains("$$");
     let is_chosen = |part: &str| has_digit(part) && part.contains(|c: char| c.is_ascii_lowercase());
     let is_named = |part: &str| {
@@ -310,13 +311,13 @@ fn is_variable(value: &str) -> bool {
     value.replace("$$", "$").split('$').skip(1).all(|part| is_named(part) || is_numbered(part))
 }
 
-/// An argument of printf by its number: `%2$s`. Two digits would be a sign as a URL spells it: `%40$s`.
+/// Whether it contains a numbered argument of printf: `%2$s`. Two digits would be a percent-encoded character: `%40$s`.
 fn holds_argument(value: &str) -> bool {
     let is_numbered = |rest: &str| matches!(rest.as_bytes(), [b'1'..=b'9', b'$', b's' | b'd', ..]);
     value.split('%').skip(1).any(is_numbered)
 }
 
-/// `getenv("X")`, `settings[0]`: code, which somebody put between quotes.
+/// Whether it is quoted code: `getenv("X")`, `settings[0]`.
 fn is_call(value: &str) -> bool {
     let opens = value.find(['(', '[']).filter(|at| *at > 0);
     let closes = value.trim_end_matches(';').ends_with([')', ']']);

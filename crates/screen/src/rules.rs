@@ -1,32 +1,32 @@
-//! The table of secrets that are known by their form. Data alone: what is done with a row is in `search`.
+//! The table of secrets with a known form. Only data; `search` applies it.
 
 use crate::forms;
 use std::ops::Range;
 
 /// One kind of secret.
 pub(crate) struct Rule {
-    /// What a redaction calls it.
+    /// Its name in redaction markers.
     pub(crate) kind: &'static str,
-    /// Each occurrence of one of these is looked at. Case counts.
+    /// Texts whose occurrences are checked, case-sensitive.
     pub(crate) anchors: &'static [&'static str],
-    /// What must stand around the anchor.
+    /// What must surround the anchor.
     pub(crate) shape: Shape,
 }
 
 /// What a secret looks like from its anchor on.
 pub(crate) enum Shape {
-    /// The anchor, then as many characters of one class as the range says and no more.
+    /// The anchor, followed by a number of characters of one class within the range.
     Run(Class, u16, u16),
     /// A regular expression that begins at the anchor, or some bytes before it. Group 1 is the secret, if there is one.
     Pattern(usize, &'static str),
-    /// What a regular expression can't say: how it is found in documents, and in logs.
+    /// Functions for what regular expressions can't express: one for documents, one for logs.
     Form(Find, Find),
 }
 
-/// Gets the text and where the anchor begins.
+/// Gets the text and the start of the anchor.
 type Find = fn(&str, usize) -> Option<Range<usize>>;
 
-/// Characters that the random part of a token is made of.
+/// Characters of the random part of a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     /// `0-9 a-f`
@@ -89,7 +89,7 @@ const fn two_forms(
     Rule { kind, anchors, shape: Shape::Form(careful, eager) }
 }
 
-/// Every known form. Of two that fit the same place, the earlier row names it.
+/// All known forms. Of two that match at the same position, the earlier row names the kind.
 pub(crate) const RULES: &[Rule] = &[
     form("private key", &["-----BEGIN "], forms::pem),
     form("private key", &["Private-Lines:"], forms::putty),
@@ -264,7 +264,7 @@ pub(crate) const RULES: &[Rule] = &[
     run("dropbox token", &["sl.B", "sl.u."], Class::Url, (100, 1400)),
     run("1password token", &["ops_eyJ"], Class::Dotted, (100, 1500)),
     run("readme key", &["rdme_"], Class::Alnum, (70, 70)),
-    // What protocols and files call a password.
+    // Passwords in protocols and files.
     form("bot token", &["Bot ", "Token ", "token "], forms::header_token),
     two_forms("bearer token", &["Bearer", "bearer", "BEARER"], forms::bearer, forms::after_scheme),
     two_forms(

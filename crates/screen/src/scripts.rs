@@ -1,10 +1,10 @@
-//! Which characters ordinary writing puts next to an invisible one, by ranges of code points.
+//! Characters that legitimately occur next to invisible ones, by ranges of code points.
 
 use std::ops::RangeInclusive;
 
 type Ranges = &'static [RangeInclusive<u32>];
 
-/// Scripts that shape their letters with joiners: Arabic and its kin, the Indic scripts, Tibetan, Mongolian.
+/// Scripts that shape their letters with joiners: Arabic and related scripts, the Indic scripts, Tibetan, Mongolian.
 const JOINED: Ranges = &[
     0x0600..=0x0605,
     0x0610..=0x061B,
@@ -30,7 +30,7 @@ const JOINED: Ranges = &[
     0x1E900..=0x1E95F,
 ];
 
-/// Scripts without spaces between words, where a zero-width space tells the renderer where a line may break.
+/// Scripts without spaces between words, where a zero-width space marks a possible line break.
 const UNSPACED: Ranges = &[
     0x0E00..=0x0EFF,
     0x0F00..=0x0FFF,
@@ -43,7 +43,7 @@ const UNSPACED: Ranges = &[
     0xAA60..=0xAA7F,
 ];
 
-/// Pictures, and the signs that a variation selector turns into one.
+/// Emoji, and characters that a variation selector turns into one.
 const PICTURES: Ranges = &[
     0x00A9..=0x00A9,
     0x00AE..=0x00AE,
@@ -59,7 +59,7 @@ const PICTURES: Ranges = &[
     0x1F000..=0x1FAFF,
 ];
 
-/// Signs with drawn variants: ideographs, mathematics, Myanmar, Mongolian, Phags-pa.
+/// Characters with variants: ideographs, mathematics, Myanmar, Mongolian, Phags-pa.
 const VARIED: Ranges = &[
     0x1000..=0x109F,
     0x1800..=0x180A,
@@ -82,12 +82,12 @@ fn within(c: char, ranges: Ranges) -> bool {
     ranges.iter().any(|range| range.contains(&u32::from(c)))
 }
 
-/// Whether joiners belong between its letters.
+/// Whether its script uses joiners between letters.
 pub(crate) fn is_joined(c: char) -> bool {
     within(c, JOINED)
 }
 
-/// Whether a zero-width space belongs between its words.
+/// Whether its script uses zero-width spaces between words.
 pub(crate) fn is_unspaced(c: char) -> bool {
     within(c, UNSPACED)
 }
@@ -110,7 +110,7 @@ pub(crate) fn is_ideograph(c: char) -> bool {
     )
 }
 
-/// Whether it is written in Mongolian letters.
+/// Whether it is a Mongolian letter.
 pub(crate) fn is_mongolian(c: char) -> bool {
     within(c, &[0x1800..=0x180A, 0x1810..=0x18AF])
 }

@@ -1,4 +1,4 @@
-//! Finds and redacts secrets in text: one pass for the anchors of every rule, then a closer look at each.
+//! Finds and redacts secrets in text: one pass for the anchors of all rules, then a check of each.
 
 use crate::{
     assignment::{self, Names},
@@ -12,27 +12,27 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 use std::{borrow::Cow, ops::Range, sync::OnceLock};
 
-/// Shorter secrets would be found in half of every text.
+/// Minimum bytes of a configured secret; shorter ones would be found everywhere.
 const SHORTEST: usize = 4;
 
-/// What a marker may hold: longer than every kind.
+/// Maximum bytes of a marker, longer than every kind.
 const LONGEST_MARKER: usize = 48;
 
-/// How far a pattern may read.
+/// Maximum bytes that a pattern may read.
 const LONGEST_PATTERN: usize = 1024;
 
-/// How often a text is searched at most: what a mark stands beside may only then be seen to be a secret.
+/// Maximum number of passes: a secret may be detectable only after another one next to it was redacted.
 const PASSES: usize = 4;
 
-/// How every marker begins.
+/// The start of every marker.
 const MARKER: &str = "[redacted: ";
 
 /// What to look for besides the known forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// How values of telling names are judged.
+    /// How values of indicative names are checked.
     pub names: Names,
-    /// Whether a value is redacted for its look alone, under a name that says little (`key`, `auth`, `signature`).
+    /// Whether a random-looking value is redacted under a weak name (`key`, `auth`, `signature`).
     pub entropy: bool,
 }
 
@@ -43,7 +43,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// For log lines, where a mask too many costs nothing.
+    /// Returns options for log lines, where excess redaction does no harm.
     pub fn for_logs() -> Self {
         Self { names: Names::Eager, entropy: true }
     }
@@ -52,13 +52,13 @@ impl Options {
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is, as a redaction says it.
+    /// Its kind, as in the redaction marker.
     pub kind: &'static str,
-    /// Where it is, in bytes.
+    /// Its range in bytes.
     pub range: Range<usize>,
 }
 
-/// The pattern of a row, compiled when its anchor is first seen: most texts need few of them.
+/// Returns the pattern of a row, compiled on first use: most texts need few of them.
 fn pattern(row: usize) -> Option<&'static Regex> {
     static PATTERNS: [OnceLock<Option<Regex>>; RULES.len()] =
         [const { OnceLock::new() }; RULES.len()];
@@ -69,18 +69,18 @@ fn pattern(row: usize) -> Option<&'static Regex> {
     PATTERNS.get(row)?.get_or_init(compile).as_ref()
 }
 
-/// What an anchor leads to.
+/// What an anchor belongs to.
 #[derive(Clone, Copy)]
 enum Lead {
     /// A row of the table.
     Rule(usize),
-    /// A name that may be given a secret.
+    /// A name that may have a secret value.
     Name,
-    /// A secret of the configuration.
+    /// A configured secret.
     Known,
 }
 
-/// Knows what is secret. Built once, used by every call.
+/// Finds secrets. Built once, used by every call.
 pub struct Screen {
     anchors: Option<AhoCorasick>,
     /// One for each anchor.
@@ -101,7 +101,7 @@ impl Default for Screen {
     }
 }
 
-/// A finding before those that overlap are joined; the lower rank names both.
+/// A finding before overlapping ones are merged; the lower rank names the kind.
 struct Hit {
     kind: &'static str,
     rank: usize,
@@ -109,7 +109,7 @@ struct Hit {
 }
 
 impl Screen {
-    /// Looks for the `known` secrets of four bytes or more wherever they are, and for whatever looks like one.
+    /// Creates a screen for the `known` secrets of four bytes or more, and for everything that looks like a secret.
     pub fn new(known: Vec<String>, options: Options) -> Self {
         let mut texts: Vec<Cow<'static, str>> = Vec::new();
         let mut leads = Vec::new();
@@ -136,21 +136,22 @@ impl Screen {
         self.options
     }
 
-    /// Every secret in the text, in order, none overlapping another.
+    /// Finds all secrets in the text, in order, without overlaps.
     pub fn find(&self, text: &str) -> Vec<Finding> {
         self.search(text, false)
     }
 
-    /// The same. Where the text has `markers` of ours, a known secret that is spelled as a word of theirs is none there.
+    /// The same. With `markers`, a known secret inside a redaction marker is ignored, because it may equal one of its
+    /// words.
     fn search(&self, text: &str, markers: bool) -> Vec<Finding> {
         let Some(anchors) = &self.anchors else {
-            // Only configured secrets of gigabytes lead here: nothing can be told, so nothing is let through.
+            // Happens only with gigabytes of configured secrets: nothing can be checked, so everything is redacted.
             return vec![Finding { kind: "text that can't be screened", range: 0..text.len() }];
         };
         let mut hits: Vec<Hit> = Vec::new();
-        // A form may begin long before its secret: only what lies within the secret itself is passed over.
+        // A form may start long before its secret, so only anchors within the secret itself are skipped.
         let (mut taken, mut names_from) = (0..0, 0);
-        // A known secret may end in the middle of a word: what follows it is read as what follows its mark will be.
+        // A known secret may end inside a word: the following text is read as it will be after the marker.
         let mut after_known = 0;
         for anchor in anchors.find_overlapping_iter(text) {
             let at = anchor.start();
@@ -186,11 +187,11 @@ impl Screen {
         join(hits)
     }
 
-    /// The text with every secret replaced by `[redacted: …]`. Borrowed when there is none.
+    /// Replaces every secret with `[redacted: …]`. Borrowed if there are none.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut redacted = Cow::Borrowed(text);
-        // A secret may be all that kept the next one from beginning a word, or a text from being a document, which is judged
-        // by its keys.
+        // Only after a secret is redacted, the next one may start a word, or the text may be a JSON document, whose
+        // keys are checked.
         for pass in 0..PASSES {
             let findings = self.search(&redacted, pass > 0);
             if findings.is_empty() {
@@ -201,7 +202,7 @@ impl Screen {
         redacted
     }
 
-    /// The secret of a row of the table at an anchor.
+    /// Finds the secret of a row of the table at an anchor.
     fn follow(&self, row: usize, text: &str, anchor: Range<usize>) -> Option<Range<usize>> {
         match &RULES.get(row)?.shape {
             Shape::Run(class, least, most) => {
@@ -218,7 +219,7 @@ impl Screen {
             }
             Shape::Pattern(back, _) => {
                 let start = anchor.start.checked_sub(*back)?;
-                // What begins with a sign begins anywhere, and a bot's number follows its path.
+                // A secret that starts with a sign may start anywhere, and a bot's number follows its path.
                 let lax = text.as_bytes().get(start).is_some_and(|byte| b".:\n".contains(byte))
                     || text.get(..start)?.ends_with("/bot");
                 if !(lax || begins_word(text, start)) {
@@ -239,12 +240,12 @@ impl Screen {
     }
 }
 
-/// What stands in the place of a secret.
+/// Returns the redaction marker.
 pub(crate) fn marker(kind: &str) -> String {
     format!("{MARKER}{kind}]")
 }
 
-/// The text with a marker in the place of each finding.
+/// Replaces each finding with a marker.
 fn marked(text: &str, findings: &[Finding]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut copied = 0;
@@ -257,12 +258,12 @@ fn marked(text: &str, findings: &[Finding]) -> String {
     out
 }
 
-/// Whether a whole marker begins at `at`.
+/// Whether a complete marker starts at `at`.
 pub(crate) fn is_marker(text: &str, at: usize) -> bool {
     window(text, at, MARKER.len()) == MARKER && is_in_marker(text, at + MARKER.len())
 }
 
-/// Whether `at` is within a marker: its words name what stood there, and are given nothing themselves.
+/// Whether `at` is within a marker, whose words are not names of values.
 fn is_in_marker(text: &str, at: usize) -> bool {
     let is_kind = |byte: u8| byte.is_ascii_alphanumeric() || b" .-'".contains(&byte);
     let before = text.as_bytes().get(..at).unwrap_or_default();
@@ -272,7 +273,7 @@ fn is_in_marker(text: &str, at: usize) -> bool {
     opened && text.as_bytes().get(at + left) == Some(&b']')
 }
 
-/// Whether the character before is no part of the same word.
+/// Whether a word starts at `at`.
 fn begins_word(text: &str, at: usize) -> bool {
     match at.checked_sub(1).and_then(|before| text.as_bytes().get(before)) {
         Some(byte) if byte.is_ascii_alphanumeric() => after_escape(text, at),
@@ -285,7 +286,7 @@ fn ends_word(text: &str, at: usize) -> bool {
     !text.as_bytes().get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
-/// The secret, and how it is written inside JSON and in a URL.
+/// Returns the secret, also as written inside JSON and in a URL.
 fn spellings(secret: &str) -> Vec<String> {
     let quoted = serde_json::Value::from(secret).to_string();
     let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -303,7 +304,7 @@ fn spellings(secret: &str) -> Vec<String> {
     all
 }
 
-/// Findings that overlap become one, called by the best of their names.
+/// Merges overlapping findings; the best rank names the kind.
 fn join(mut hits: Vec<Hit>) -> Vec<Finding> {
     hits.sort_by_key(|hit| (hit.range.start, hit.rank));
     let mut joined: Vec<Hit> = Vec::new();
@@ -348,7 +349,7 @@ mod tests {
                 assert_eq!(screen.redact(&once), once, "{text}");
             }
         }
-        // What only looks like the start of one hides nothing.
+        // An incomplete marker hides nothing.
         for text in
             [r#"[redacted: password="hunter2!x9""#, r#"[redacted: "password":"hunter2!x9"]"#]
         {

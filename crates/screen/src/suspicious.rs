@@ -1,22 +1,22 @@
-//! Tells a tool description that describes from one that instructs the model behind the user's back.
+//! Detects tool descriptions that instruct the model behind the user's back.
 
 use crate::{hidden::can_hide, visible};
 use regex::bytes::Regex;
 use std::sync::LazyLock;
 
-/// One reason to look twice at a description.
+/// A reason to distrust a description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suspicion {
-    /// What is wrong, in a few words.
+    /// The reason in a few words.
     pub what: &'static str,
-    /// The part of the text that shows it, made visible and cut to a line.
+    /// The part of the text that shows it, made visible, on one line, and cut.
     pub evidence: String,
 }
 
-/// Longer evidence is cut.
+/// Maximum bytes of evidence.
 const LONGEST_EVIDENCE: usize = 160;
 
-/// What is wrong, and how it reads. The text is in lower case, with single spaces and without hidden characters.
+/// Reasons and patterns. The text is in lower case, with single spaces and without hidden characters.
 const PATTERNS: [(&str, &str); 27] = [
     (
         "overrides instructions",
@@ -122,12 +122,12 @@ const PATTERNS: [(&str, &str); 27] = [
     ),
 ];
 
-/// Over bytes: a class that leaves one sign out is then small, and the patterns with it.
+/// Patterns over bytes, because negated classes are then small.
 static COMPILED: LazyLock<Vec<(&str, Option<Regex>)>> = LazyLock::new(|| {
     PATTERNS.map(|(what, pattern)| (what, Regex::new(&format!("(?-u){pattern}")).ok())).into()
 });
 
-/// Why this description of a tool is not to be trusted: one reason of each kind, none for an ordinary one.
+/// Returns reasons to distrust a tool's description, one of each kind; none for an ordinary description.
 pub fn suspicious(text: &str) -> Vec<Suspicion> {
     let mut found: Vec<Suspicion> = hidden_characters(text).into_iter().collect();
     let plain = normalised(text);
@@ -135,7 +135,7 @@ pub fn suspicious(text: &str) -> Vec<Suspicion> {
         if found.iter().any(|suspicion| suspicion.what == *what) {
             continue;
         }
-        // A pattern that is not there can't clear the text.
+        // A pattern that did not compile can't clear the text.
         let evidence = match pattern {
             Some(pattern) => pattern.find(plain.as_bytes()).map(|found| found.as_bytes()),
             None => Some(what.as_bytes()),
@@ -151,7 +151,7 @@ pub fn suspicious(text: &str) -> Vec<Suspicion> {
     found
 }
 
-/// The first character that would not be seen, with what stands around it.
+/// Finds the first hidden character, with its surroundings.
 fn hidden_characters(text: &str) -> Option<Suspicion> {
     let shown = visible(text);
     if shown == text {
@@ -162,7 +162,7 @@ fn hidden_characters(text: &str) -> Option<Suspicion> {
     Some(Suspicion { what: "hidden characters", evidence: cut(shown.get(start..)?) })
 }
 
-/// In lower case, without what can hide between letters, with one space for every gap.
+/// Converts to lower case, without hidden characters, with single spaces.
 fn normalised(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.chars().filter(|c| !can_hide(*c)) {
@@ -180,7 +180,7 @@ fn normalised(text: &str) -> String {
     plain
 }
 
-/// A long run of base64: nobody describes a tool in it.
+/// Finds a long run of base64, which has no place in a description.
 fn encoded(text: &str) -> Option<Suspicion> {
     let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=');
     let run = text.split(|c| !is_base64(c)).find(|run| {
@@ -195,7 +195,7 @@ fn encoded(text: &str) -> Option<Suspicion> {
 fn cut(evidence: &str) -> String {
     let shown = crate::one_line(evidence);
     let end = shown.floor_char_boundary(LONGEST_EVIDENCE);
-    // What the cut parts from its neighbour, as half of a flag, may be hidden by itself.
+    // A character that the cut separates from its neighbor, such as half of a flag, may be hidden by itself.
     crate::one_line(shown.get(..end).unwrap_or_default().trim()).into_owned()
 }
 
