@@ -477,7 +477,7 @@ async fn a_cancelled_call_stops() {
 }
 
 #[tokio::test]
-async fn the_link_leads_to_the_whole_report() {
+async fn the_link_opens_the_full_report() {
     let root = library();
     let suite = RepoSuite::new(Roots::open(&[root.path().to_owned()]).unwrap());
     let tool = AnalyzeRepository { roots: suite.roots.clone(), kept: Arc::clone(&suite.kept) };

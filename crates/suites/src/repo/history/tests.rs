@@ -357,7 +357,7 @@ fn no_git_is_no_problem() {
 }
 
 #[test]
-fn nothing_committed_yet() {
+fn a_repository_without_commits() {
     let fixture = Fixture::new();
     fixture.write(&[("a.rs", "1")]);
     let (history, past) = fixture.history();

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_stands_in_many_places() {
+    fn a_status_is_found_in_many_places() {
         let cases = [
             ("---\nstatus: accepted\n---\n# T\n", Some("accepted")),
             ("# T\n\nStatus: Proposed\n", Some("proposed")),

@@ -105,7 +105,7 @@ fn guides<'a>(extra: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
 }
 
 #[test]
-fn documents_that_nothing_leads_to_are_dead() {
+fn unlinked_documents_are_dead() {
     type Case<'a> = (&'a str, Vec<(&'a str, &'a str)>, &'a [&'a str]);
     let cases: [Case<'_>; 16] = [
         ("plain", guides(&[]), &["docs/lost.md"]),

@@ -151,7 +151,7 @@ fn sections_hold_those_inside_them() {
 }
 
 #[test]
-fn nothing_is_an_outline_too() {
+fn an_empty_text_has_an_outline() {
     for name in ["a.md", "a.rst", "a.adoc", "a.org", "a"] {
         assert_eq!(Outline::read(name, ""), Outline::default(), "{name}");
     }

@@ -108,7 +108,7 @@ fn empty_sections_and_promises_do_not_count() {
 }
 
 #[test]
-fn items_are_judged_by_what_stands_there() {
+fn items_are_judged_by_their_contents() {
     let cases = [
         ("installation", "Get it: `pip install acme`.", Some("`pip install acme`")),
         ("installation", "```toml\n[dependencies]\nacme = \"1\"\n```", Some("`[dependencies]`")),

@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_arranged_too() {
+    fn an_empty_graph_is_arranged() {
         assert!(arrange(0, &[]).rows.is_empty());
         assert_eq!(arrange(1, &[(0, 0)]).rows, [[0]]);
     }

@@ -291,7 +291,7 @@ fn luminance(colour: [f64; 3]) -> f64 {
 }
 
 #[test]
-fn text_stands_out_from_what_is_behind_it() {
+fn text_contrasts_with_its_background() {
     let on = |words: &[&str], grounds: &[&str]| -> Vec<(String, String)> {
         let pair = |word: &str, ground: &str| (format!("--{word}"), format!("--{ground}"));
         words.iter().flat_map(|word| grounds.iter().map(move |ground| pair(word, ground))).collect()

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_area() {
+    fn empty_folders_have_no_area() {
         let area = Area { x: 0.0, y: 0.0, width: 6.0, height: 4.0 };
         for values in [&[][..], &[0.0, 0.0]] {
             assert!(squarify(values, area).iter().all(|one| one.width == 0.0), "{values:?}");
