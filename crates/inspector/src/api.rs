@@ -66,10 +66,7 @@ pub(crate) async fn message(state: State, Query(which): Query<Which>) -> Respons
 }
 
 fn gone() -> Response {
-    refused(
-        StatusCode::NOT_FOUND,
-        "this message is no longer stored: newer ones have replaced it",
-    )
+    refused(StatusCode::NOT_FOUND, "this message is no longer stored: newer ones have replaced it")
 }
 
 pub(crate) async fn call(state: State, Query(which): Query<Which>) -> Response {

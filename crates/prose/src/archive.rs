@@ -152,7 +152,7 @@ impl<'a> Intake<'a> {
         self.files += 1;
         if !room {
             let what =
-                format!("it contains more than {} files; the rest are skipped", self.limits.entries);
+                format!("it contains more than {} files; the rest is skipped", self.limits.entries);
             self.problems.add("", &what);
         }
         room
@@ -176,10 +176,7 @@ impl<'a> Intake<'a> {
             return None;
         }
         if size > self.limits.entry_bytes {
-            let what = format!(
-                "it has {size} bytes; the limit is {}",
-                self.limits.entry_bytes
-            );
+            let what = format!("it has {size} bytes; the limit is {}", self.limits.entry_bytes);
             self.problems.add(&path, &what);
             return None;
         }

@@ -94,7 +94,7 @@ fn is_value(one: &Annotation) -> bool {
     matches!(one.kind, Kind::Constant | Kind::Property)
 }
 
-/// The names that a script assigns at its top, which are no definitions where they are not written as constants.
+/// Names assigned at the top level of a script, which are not definitions unless written as constants.
 fn assigned_names<'text>(text: &'text str, tree: &SyntaxTree) -> Vec<&'text str> {
     let root = tree.root_node();
     let mut cursor = root.walk();

@@ -133,7 +133,7 @@ fn last_named_child(node: Node<'_>) -> Option<Node<'_>> {
     node.named_child(count.checked_sub(1)?)
 }
 
-/// What stands between the quotes.
+/// The text between the quotes.
 fn content(string: Node<'_>, text: &str) -> String {
     let is_text = |part: &Node<'_>| !part.kind().starts_with("sigil");
     string

@@ -129,7 +129,7 @@ fn marked_above<'tree>(
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The comment right behind, where its mark points back.
+/// The trailing comment, if its mark refers back.
 fn marked_after<'tree>(
     settings: &Settings,
     kin: &Ancestry<'tree>,

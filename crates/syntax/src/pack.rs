@@ -44,7 +44,7 @@ pub struct Settings {
     /// Modifiers and decorators.
     #[serde(default)]
     pub modifiers: Modifiers,
-    /// Nodes that wrap a definition, so that comments and decorators stand before them: an export, a declaration.
+    /// Nodes that wrap a definition, so that comments and decorators precede them: an export, a declaration.
     #[serde(default)]
     pub wrappers: Vec<String>,
     /// Nodes around a definition whose words are part of its signature (`const` of a declarator).
@@ -62,7 +62,7 @@ pub struct Settings {
     /// Types that are written apart from parameters.
     #[serde(default)]
     pub typed: Typed,
-    /// Attributes that stand above what they are about.
+    /// Attributes above their definition.
     #[serde(default)]
     pub attributes: Attributes,
     /// Recovery of definitions that the grammar cannot parse.
@@ -168,7 +168,7 @@ pub struct Parameters {
     pub skip: Vec<String>,
     /// A first parameter of a method with such a name is its receiver, and not counted.
     pub receivers: Vec<String>,
-    /// Fields with the name. Where there is none, the first child that is a name, else the whole node.
+    /// Fields with the name. Without one, the first child that is a name, else the whole node.
     pub name: Vec<String>,
     /// Fields with the type.
     #[serde(rename = "type")]
@@ -239,7 +239,7 @@ pub struct Comments {
     pub html: bool,
     /// Kinds of nodes that may stand between it and the definition.
     pub between: Vec<String>,
-    /// How a comment starts that documents what stands before it.
+    /// The start of a comment that documents the preceding definition.
     pub after: Vec<String>,
     /// Node kinds that are comments under another name.
     pub kinds: Vec<String>,
@@ -260,7 +260,7 @@ pub enum Rule {
     Capital,
     /// By a modifier (`public`, `private` …) in the definition.
     Modifier,
-    /// By the last `public:`, `private` … that stands above among the siblings.
+    /// By the last `public:`, `private` … above among the siblings.
     Section,
     /// What a module exports.
     Export,

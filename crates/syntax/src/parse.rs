@@ -314,7 +314,7 @@ pub fn definitions(
     let mut open: Vec<Level> = Vec::new();
     let mut definitions = Vec::new();
     for one in distinct(language, &all, text, &ancestry) {
-        // Several names in one declaration stand beside each other.
+        // Several names in one declaration are adjacent.
         open.retain(|level| level.range.end >= one.end && level.node != one.node.id());
         let (definition, level) = reader.read(&one, &open);
         definitions.extend(definition);
@@ -372,7 +372,7 @@ fn joined(definitions: Vec<Definition>) -> Vec<Definition> {
             before.take_clause(one);
             continue;
         }
-        // A default of a class may stand apart from its type, which has the documentation.
+        // A class's default may be separate from its type, which has the documentation.
         let key = (one.holder, one.annotation.id.clone());
         if one.has_body && typed.contains(&key) {
             continue;

@@ -162,7 +162,7 @@ impl<'tree> Search<'tree> {
     }
 }
 
-/// Where a name stands as a whole word.
+/// Positions of a name as a whole word.
 fn occurrences<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
     let part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     text.match_indices(name).map(|(at, _)| at).filter(move |at| {

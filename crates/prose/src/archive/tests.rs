@@ -261,7 +261,7 @@ fn large_files_and_too_many_are_skipped_and_reported() {
         assert_eq!(files, [("small".to_owned(), b"xxx".to_vec())]);
         let want = [
             "large: it has 4 bytes; the limit is 3",
-            "it contains more than 2 files; the rest are skipped",
+            "it contains more than 2 files; the rest is skipped",
         ];
         assert_eq!(read.unwrap().listed, want);
     }

@@ -65,7 +65,7 @@ pub(super) fn entries(bytes: &[u8], intake: &mut Intake<'_>) -> Result<(), Unrea
     if !directory.whole {
         intake.problems.add("", "its end is missing; only the part before is read");
     }
-    // In the order in which they stand, so that one that overlaps the one before is seen.
+    // Sorted by position, so that overlaps are detected.
     directory.members.sort_by_key(|member| member.at);
     let (mut total, mut free) = (0_u64, 0_u64);
     for member in &directory.members {
@@ -154,7 +154,7 @@ fn unpack(data: &[u8], member: &Member) -> Result<Vec<u8>, &'static str> {
     Ok(unpacked)
 }
 
-/// One member by its name, of no more than so many bytes.
+/// Reads one member by name, up to a maximum size.
 pub(crate) fn part(bytes: &[u8], member: &Member, limit: u64) -> Result<Vec<u8>, Unreadable> {
     if member.size > limit {
         return Err(Unreadable::TooLarge { limit });
@@ -203,7 +203,7 @@ fn central(bytes: &[u8]) -> Option<Vec<Member>> {
         let record = Fields(bytes.get(large..)?);
         (size, start, before) = (record.u64(40)?, record.u64(48)?, large as u64);
     }
-    // What stands before the archive, such as a program that unpacks it, shifts all offsets.
+    // Data before the archive, such as a self-extractor, shifts all offsets.
     let shift = before.checked_sub(size)?.checked_sub(start)?;
     let mut at = usize::try_from(start + shift).ok()?;
     let mut members = Vec::new();
@@ -245,12 +245,12 @@ fn zip64_end(bytes: &[u8], end: usize) -> Option<usize> {
     }
     let said = usize::try_from(locator.u64(8)?).ok()?;
     let near = end.checked_sub(20 + 56)?;
-    // The offset is off by what stands before the archive; the record then stands right before its locator.
+    // The offset is off if data precedes the archive; the record is then right before its locator.
     let is = |at: usize| bytes.get(at..).is_some_and(|record| record.starts_with(b"PK\x06\x06"));
     [said, near].into_iter().find(|at| is(*at))
 }
 
-/// Sizes that have no room in the header stand in an extra field, each only where it has none.
+/// Sizes too large for the header are in an extra field, each only if needed.
 fn widen(member: &mut Member, mut extra: &[u8]) {
     const FULL: u64 = u32::MAX as u64;
     while let (Some(id), Some(length)) = (Fields(extra).u16(0), Fields(extra).u16(2)) {
@@ -292,7 +292,7 @@ fn local_member(bytes: &[u8], at: usize) -> Option<(Member, usize)> {
     let (name, extra) = (usize::from(header.u16(26)?), usize::from(header.u16(28)?));
     let name_bytes = bytes.get(at + 30..at + 30 + name)?;
     let flags = header.u16(6)?;
-    // Sizes that stand behind the data are only found by the directory.
+    // Sizes after the data are only found through the directory.
     if flags & 8 != 0 {
         return None;
     }

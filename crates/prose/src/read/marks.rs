@@ -172,7 +172,7 @@ fn page_reference(font: char, run: &str, next: Option<&Piece>) -> Option<(String
     (font != ROMAN && is_name && is_section).then(|| (section.to_owned(), section.len() + 2))
 }
 
-/// Options that stand in bold and what is literal, in backticks.
+/// Puts bold options and literal text in backticks.
 fn push_run(out: &mut String, font: char, run: &str) {
     let core = run.trim();
     let literal = match font {

@@ -105,7 +105,7 @@ fn printed(output: &Value) -> String {
     }
     let text = output.get("text").or_else(|| output.get("data")?.get("text/plain"));
     let text = text.map(joined).unwrap_or_default();
-    // `<Figure size 640x480 with 1 Axes>` stands for a picture.
+    // `<Figure size 640x480 with 1 Axes>` replaces an image.
     let trimmed = text.trim();
     let stands_in = trimmed.starts_with('<') && trimmed.ends_with('>') && !trimmed.contains('\n');
     if stands_in { String::new() } else { text }

@@ -85,7 +85,7 @@ fn shown(tag: &str) -> String {
     let content = content.trim();
     match name {
         "link" | "linkplain" => {
-            // A label stands after the target, whose parameters may hold spaces.
+            // A label follows the target, whose parameters may contain spaces.
             let target = content.split(' ').next().unwrap_or(content);
             let parameters = target.contains('(').then(|| content.find(')')).flatten();
             let rest = content.get(parameters.unwrap_or(0)..).unwrap_or_default();

@@ -29,11 +29,11 @@ pub(super) struct Found<'tree> {
     /// Where it ends, in bytes: with its node, unless it opens a stretch of the file.
     pub(super) end: usize,
     pub(super) visibility: Option<Visibility>,
-    /// The type that it belongs to, where it stands outside of it.
+    /// Its type, if it is defined outside of it.
     pub(super) within: Option<String>,
     /// Of the stretch that it opens: 1 is the highest.
     level: Option<u8>,
-    /// Whether its name stands after its body.
+    /// Whether its name follows its body.
     pub(super) name_follows: bool,
     /// Whether its own name says that it belongs to a type.
     pub(super) is_member: bool,

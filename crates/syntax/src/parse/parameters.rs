@@ -147,7 +147,7 @@ impl Reader<'_> {
         names.into_iter().map(with_name).filter(|one| one.name != "this").collect()
     }
 
-    /// `char *name[2] = x`: the name stands inside its type.
+    /// `char *name[2] = x`: the name is inside its type.
     fn declared(&self, node: Node<'_>, declarator: Node<'_>) -> Parameter {
         let default = node.child_by_field_name("default_value");
         let name = declared_name(declarator);

@@ -12,7 +12,7 @@ const BEFORE_MACROS: [&str; 7] =
     ["static", "extern", "inline", "virtual", "explicit", "friend", "typedef"];
 /// Words whose name may have a macro before it.
 const TYPES: [&str; 4] = ["class", "struct", "union", "enum"];
-/// Words that may stand after the parameters of a function.
+/// Words that may follow the parameters of a function.
 const AFTER_PARAMETERS: [&str; 4] = ["const", "noexcept", "override", "final"];
 /// Words that no name of a variable can be.
 const STATEMENTS: [&str; 8] = ["return", "else", "do", "case", "goto", "throw", "new", "delete"];

@@ -23,7 +23,7 @@ use tree_sitter::Node;
 const LONGEST_SIGNATURE: usize = 300;
 /// Maximum bytes of a head read for its signature.
 const MAX_HEAD_BYTES: usize = 8_000;
-/// Modifiers and decorators stand among the first children of a node.
+/// Maximum first children searched for modifiers and decorators.
 const MAX_HEAD_CHILDREN: usize = 64;
 /// Maximum bytes of a type or default; longer ones are truncated.
 const MAX_PART_BYTES: usize = 4_000;
@@ -55,7 +55,7 @@ pub(super) struct Reader<'a> {
     pub(super) exported: HashSet<&'a str>,
     /// Names that are made private apart from their definition, with where that holds.
     pub(super) hidden: HashMap<&'a str, Vec<Range<usize>>>,
-    /// By the node that holds them: where `public:`, `private` and the like stand.
+    /// Positions of `public:`, `private` and the like, by their parent node.
     pub(super) sections: RefCell<HashMap<usize, Vec<(usize, Visibility)>>>,
     /// Where lines end.
     breaks: Vec<usize>,
@@ -501,7 +501,7 @@ pub(super) fn tidy(text: &str) -> String {
     line.strip_prefix(':').unwrap_or(&line).trim().to_owned()
 }
 
-/// The first children of a node, where everything stands that is said before its name.
+/// The first children of a node, which include everything before its name.
 pub(super) fn head_children(node: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     let first: Vec<Node<'_>> = node.children(&mut node.walk()).take(MAX_HEAD_CHILDREN).collect();
     first.into_iter()

@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
             if let Some((_, found)) = before.checked_sub(1).and_then(|last| sections.get(last)) {
                 return Some(*found);
             }
-            // A condition of the preprocessor is no holder of its own.
+            // A preprocessor conditional is not a holder.
             if !parent.kind().starts_with("preproc") {
                 return None;
             }
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether an item stands in `impl Trait for …`.
+    /// Whether an item is in `impl Trait for …`.
     pub(super) fn is_of_trait_implementation(&self, node: Node<'a>) -> bool {
         let holder = self.ancestry.parent(node).and_then(|list| self.ancestry.parent(list));
         holder.is_some_and(|holder| {

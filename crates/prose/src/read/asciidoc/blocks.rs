@@ -273,7 +273,7 @@ impl Reader {
         nodes
     }
 
-    /// Lines as they stand; in a synopsis they are code.
+    /// Verbatim lines; in a synopsis they are code.
     fn verse(&mut self, body: &[&str]) -> Node {
         if self.synopsis {
             let lines: Vec<String> = body
@@ -347,7 +347,7 @@ fn prepend(nodes: &mut Vec<Node>, label: &str) {
     }
 }
 
-/// What stands in brackets above a block.
+/// Parses the brackets above a block.
 fn describe(about: &mut About, inner: &str) {
     for (at, part) in parts(inner).into_iter().enumerate() {
         if let Some((name, value)) = part.split_once('=')
@@ -387,7 +387,7 @@ fn describe(about: &mut About, inner: &str) {
     }
 }
 
-/// Parts between commas that stand in no quotes.
+/// Splits at commas outside of quotes.
 fn parts(inner: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut from, mut quoted) = (0, false);

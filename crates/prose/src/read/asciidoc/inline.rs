@@ -27,7 +27,7 @@ impl Search {
         Self { left: Cell::new(8 * WINDOW + 8 * text.len()) }
     }
 
-    /// What stands between two marks, the second not too far from the first.
+    /// The text between two marks, the second not too far from the first.
     pub(super) fn between<'a>(&self, text: &'a str, open: &str, close: &str) -> Option<&'a str> {
         let rest = text.strip_prefix(open)?;
         rest.get(..self.find(rest, close)?)
@@ -314,7 +314,7 @@ fn floor(text: &str, at: usize) -> usize {
     at
 }
 
-/// Whether a mark stands at the edges of words.
+/// Whether a mark is at word boundaries.
 fn stands_apart(inner: &str, before: char, after: &str) -> bool {
     let edge = |c: char| c.is_whitespace();
     !inner.is_empty()

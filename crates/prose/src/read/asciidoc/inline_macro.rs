@@ -145,7 +145,7 @@ fn first(label: &str) -> &str {
     }
 }
 
-/// What stands in brackets, which may hold escaped ones.
+/// The content of brackets, which may contain escaped ones.
 fn bracketed<'a>(text: &'a str, search: &Search) -> Option<&'a str> {
     let inner = text.strip_prefix('[')?;
     let mut from = 0;

@@ -13,7 +13,7 @@ pub(super) struct Marker<'a> {
     key: &'a str,
     /// The term that is defined, if one is.
     term: Option<&'a str>,
-    /// What stands after the mark.
+    /// The text after the mark.
     text: &'a str,
 }
 

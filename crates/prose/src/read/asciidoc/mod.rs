@@ -99,7 +99,7 @@ fn header<'a>(
     let from = at;
     while let Some(line) = lines.get(at) {
         let is_entry = entry(line).is_some();
-        // Only an author and a revision stand right below a title.
+        // Only an author and a revision follow directly below a title.
         if line.is_empty() || is_entry || at - from >= 2 || blocks::fence(line).is_some() {
             break;
         }

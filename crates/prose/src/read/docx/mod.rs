@@ -277,7 +277,7 @@ impl Reader {
 }
 
 impl Paragraph<'_, '_> {
-    /// Adds what is no instruction of a field; a label of a field that links is a link.
+    /// Adds text outside of field instructions; the label of a hyperlink field becomes a link.
     fn add(&mut self, text: &str) {
         if self.fields.iter().any(|(over, _)| !over) {
             return;

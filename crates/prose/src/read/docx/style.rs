@@ -35,7 +35,7 @@ struct Style {
 pub(super) struct Styles(HashMap<String, Style>);
 
 impl Styles {
-    /// Reads the part of the styles. Without it, or where it is broken, ids alone tell.
+    /// Reads the styles part. If it is missing or broken, only style ids are used.
     pub(super) fn read(text: &str) -> Self {
         let Ok(xml) = docent_xml::parse(text) else { return Self::default() };
         let styles = xml.root_element().children().filter(|node| node.tag_name().name() == "style");
@@ -72,7 +72,7 @@ impl Styles {
         let styled = || {
             let id = style_id(properties)?;
             let (list, depth) = self.chain(id).find_map(|style| style.list.clone())?;
-            // `List Bullet 2` is a list of its own that stands within another.
+            // `List Bullet 2` is a separate, nested list.
             let name = self.0.get(id).map(|style| style.name.as_str()).unwrap_or_default();
             let deeper = name.strip_prefix("list").and_then(|name| name.rsplit(' ').next());
             let deeper = deeper.and_then(|number| number.parse::<usize>().ok());

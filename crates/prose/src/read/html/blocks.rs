@@ -302,7 +302,7 @@ impl Blocks {
         !self.around.is_empty()
     }
 
-    /// Starts the section of a definition, one below the section that the list stands in.
+    /// Starts the section of a definition, one level below the section of its list.
     pub(super) fn definition(&mut self, heading: &str, anchor: Option<String>) {
         let level = self.around.last().map_or(1, |place| below(place.level));
         self.heading(level, heading, anchor);

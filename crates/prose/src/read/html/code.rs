@@ -49,7 +49,7 @@ pub(super) fn text(tree: &Tree<'_>, at: usize, by: Option<Generator>) -> String 
     plain.strip_prefix('\n').map(str::to_owned).unwrap_or(plain)
 }
 
-/// A gutter of line numbers that stands in a cell of its own.
+/// Whether an element is a gutter of line numbers in a separate cell.
 pub(super) fn is_gutter(text: &str) -> bool {
     text.contains('\n') && text.chars().all(|c| c.is_ascii_digit() || c.is_whitespace())
 }

@@ -249,7 +249,7 @@ fn by_attribute(element: &Element<'_>) -> bool {
     })
 }
 
-/// A link to where it stands, shown by a mark.
+/// Whether an element is a permalink, shown by a sign.
 fn is_permalink(tree: &Tree<'_>, at: usize, element: &Element<'_>) -> bool {
     let attributes = element.attributes;
     if attributes.raw("aria-hidden") == Some("true") || attributes.raw("data-nosnippet").is_some() {
@@ -260,7 +260,7 @@ fn is_permalink(tree: &Tree<'_>, at: usize, element: &Element<'_>) -> bool {
         return false;
     }
     let text = tree.text(range);
-    // A word may be the label of any link; a mark is none.
+    // A word may be the label of any link; a sign is not.
     if text.trim() == "link" {
         return attributes.raw("href").is_some_and(|href| href.starts_with('#'));
     }

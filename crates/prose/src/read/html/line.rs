@@ -46,12 +46,12 @@ impl Line {
         any
     }
 
-    /// What comes next stands apart.
+    /// Adds a space before the next text.
     pub(super) fn apart(&mut self) {
         self.space = true;
     }
 
-    /// What comes next stands on a new line.
+    /// Starts a new line for the next text.
     pub(super) fn break_line(&mut self) {
         self.space = false;
         if !self.text.plain.is_empty() && !self.text.plain.ends_with('\n') {
@@ -111,7 +111,7 @@ impl Line {
         }
     }
 
-    /// Starts a link, unless one is open: there is none within another.
+    /// Starts a link, unless one is open: links do not nest.
     pub(super) fn open_link(&mut self, target: String) -> bool {
         let free = self.link.is_none();
         if free {

@@ -98,17 +98,17 @@ impl Table {
         let high =
             u16::try_from(number("rowspan").saturating_sub(1)).unwrap_or(HIGHEST).min(HIGHEST);
         self.put(text, high);
-        // A table whose cells reach beyond each other is no table.
+        // Cells that overlap are not a table.
         for _ in 1..wide.min(COLUMNS.saturating_sub(self.cells)) {
             self.put(&Text::default(), high);
         }
-        // Rows of elements that are no table have no end of their own.
+        // Rows outside of real tables have no end.
         if cell.is(Block::Div) && cell.has_class("col-last") {
             self.close_row();
         }
     }
 
-    /// Empty cells where one from above still stands.
+    /// Adds empty cells for row spans from above.
     fn fill(&mut self) {
         while let Some(left) = self.spans.get_mut(self.cells).filter(|left| **left > 0) {
             *left -= 1;

@@ -120,7 +120,7 @@ impl<'s> Pieces<'s> {
         }
     }
 
-    /// Up to the `>` that is in no quotes. A quote that never ends is no quote.
+    /// Up to the first `>` outside of quotes. An unclosed quote is ignored.
     fn tag(&mut self) -> &'s str {
         let bytes = self.rest.as_bytes();
         let mut at = 1;

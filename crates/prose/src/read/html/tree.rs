@@ -258,7 +258,7 @@ impl<'s> Element<'s> {
         self.class.len() >= class.len() && self.classes().any(|known| known == class)
     }
 
-    /// What links to it name: its id, or the name of an anchor. Ids that a stylesheet makes up are none.
+    /// Its link anchor: its id, or the name of an anchor. Generated stylesheet ids are ignored.
     pub(super) fn anchor(&self) -> Option<Cow<'s, str>> {
         let id = if self.id.is_empty() && self.tag == Tag::Inline(Inline::A) {
             self.attributes.raw("name").unwrap_or_default()
@@ -381,7 +381,7 @@ struct Builder<'s> {
 
 impl<'s> Builder<'s> {
     fn push(&mut self, what: What<'s>) -> u32 {
-        // A file has at most so many bytes that its nodes can be counted in 32 bits.
+        // The size limit of a file keeps node counts within 32 bits.
         let at = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         let parent = self.open.last().map_or(0, |(parent, _)| *parent);
         self.nodes.push(Node { what, parent, end: at.saturating_add(1) });
@@ -397,7 +397,7 @@ impl<'s> Builder<'s> {
     }
 
     fn element(&mut self, tag: Tag, attributes: Attributes<'s>, closed: bool) {
-        // Within a line of text, only what stands on its own ends anything.
+        // Within inline text, only block elements end anything.
         if !matches!(tag, Tag::Inline(_)) {
             self.make_room(tag);
         }
@@ -424,7 +424,7 @@ impl<'s> Builder<'s> {
     }
 
     fn close(&mut self, tag: Tag) {
-        // What stands behind the end of the page is shown all the same.
+        // Content after the end of the page is still shown.
         if matches!(tag, Tag::Block(Block::Body | Block::Html)) {
             return;
         }

@@ -470,7 +470,7 @@ impl<'t, 's> Walk<'t, 's> {
     /// Running text so far is a paragraph.
     fn flush(&mut self) {
         if self.line.is_blank() {
-            // What is open in a line without text goes on as well.
+            // Open inline elements without text continue as well.
             self.line.take();
         } else {
             let text = self.line.take();

@@ -126,7 +126,7 @@ pub(super) fn named(rest: &mut Chars<'_>) -> String {
     }
 }
 
-/// What stands between two of the same character.
+/// The text between two equal delimiters.
 fn quoted(rest: &mut Chars<'_>) -> String {
     rest.next().map(|quote| until(rest, quote)).unwrap_or_default()
 }

@@ -97,7 +97,7 @@ impl Reader<'_> {
     fn text(&mut self, line: &str) {
         let text = self.fonts.text(line);
         if marks::plain(&text).trim().is_empty() && self.next == Next::Text {
-            // A line of escapes alone is no blank line.
+            // A line of only escapes is not blank.
             if line.trim().is_empty() {
                 self.page.gap();
             } else {
@@ -279,7 +279,7 @@ impl Reader<'_> {
         if marks::plain(text).trim().is_empty() && self.next == Next::Text {
             return;
         }
-        // A line that goes on says so at its very end.
+        // A continued line ends with a marker.
         let joined = text.contains(JOINED);
         let text = format!("{}{ROMAN}", text.replace(JOINED, ""));
         self.emit(&if joined { format!("{text}{JOINED}") } else { text });

@@ -75,7 +75,7 @@ struct Reader<'a> {
     tag: Option<String>,
     /// Parts of a reference to a book.
     reference: Option<Vec<String>>,
-    /// A function whose arguments stand on lines of their own.
+    /// A function whose arguments are on separate lines.
     function: Option<(String, Vec<String>)>,
     setting: Setting,
 }

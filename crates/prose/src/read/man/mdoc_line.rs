@@ -331,7 +331,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Words that set how authors are listed are no names.
+/// Whether a word sets the author layout and is not a name.
 fn is_setting(name: &str, word: &str) -> bool {
     name == "Tg" || (name == "An" && matches!(word, "-split" | "-nosplit"))
 }

@@ -195,7 +195,7 @@ impl<'a> Source<'a> {
                 let (name, rest) = line.split_at(end);
                 return self.call(name, rest);
             }
-            // `.\}` and `.\"`, where nothing else stands.
+            // `.\}` and `.\"` without other content.
             "" => {}
             "if" | "ie" | "while" => self.branch(name, rest),
             "el" => {
@@ -234,7 +234,7 @@ impl<'a> Source<'a> {
         None
     }
 
-    /// A line that stands in another.
+    /// A line contained in another.
     fn handed_on(&mut self, line: &str) -> Option<Line> {
         if line.starts_with(['.', '\'']) {
             self.pending = Some(line.to_owned());
@@ -434,7 +434,7 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// Arguments: words, or what stands in quotes.
+/// Splits arguments: words or quoted text.
 fn arguments(rest: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut chars = rest.chars().peekable();

@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         self.start(level, &text, anchor);
     }
 
-    /// Starts a section, or writes what stands for its heading.
+    /// Starts a section, or writes its heading as bold text.
     fn start(&mut self, level: u8, text: &str, anchor: Option<String>) {
         let anchor = anchor.or_else(|| self.named.take());
         self.named = None;
@@ -147,7 +147,7 @@ fn code(events: &mut OffsetIter<'_>) -> String {
     code
 }
 
-/// The language in what stands behind a fence, as `rust` in `rust,no_run` and `python` in `{code-block} python`.
+/// The language in a fence's info string, as `rust` in `rust,no_run` and `python` in `{code-block} python`.
 fn language(info: &str) -> &str {
     let info = info.trim();
     let named = info.strip_prefix('{').and_then(|rest| rest.split_once('}'));

@@ -54,7 +54,7 @@ fn value(front: &str, wanted: &str, sign: char) -> Option<String> {
     })?;
     let folded = matches!(found, "" | ">" | ">-" | ">+" | "|" | "|-" | "|+");
     let value = if folded {
-        // The value of a block scalar stands on the indented lines below.
+        // The value of a block scalar is on the indented lines below.
         let below = lines.take_while(|line| line.starts_with([' ', '\t']));
         below.map(str::trim).collect::<Vec<_>>().join(" ")
     } else {

@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         let starts = self.lines.last().is_none_or(|last| last.trim().is_empty());
         if starts && (line.starts_with("import ") || line.starts_with("export ")) {
             let end = if self.unclosed { None } else { statement(rest) };
-            // What is never closed loses its first line only, and nothing behind it is looked at again.
+            // An unclosed statement loses only its first line, and the rest is not scanned again.
             self.unclosed = end.is_none();
             return rest.get(end.unwrap_or(line.len() + 1)..).unwrap_or_default();
         }
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
         }
         let closing = bare.rfind("</").filter(|at| self.depth > 0 && *at > 0);
         if let Some(end) = closing.and_then(|at| Some(at + tag(bare.get(at..)?)?)) {
-            // A tag that closes behind text on the same line.
+            // A closing tag after text on the same line.
             let at = closing.unwrap_or_default();
             self.lines.push(bare.get(..at).unwrap_or_default());
             self.tag(bare.get(at..end).unwrap_or_default());

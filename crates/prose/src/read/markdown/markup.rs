@@ -55,7 +55,7 @@ impl Tag {
     }
 }
 
-/// The next attribute and what stands behind it.
+/// The next attribute, and the rest.
 fn attribute(rest: &str) -> Option<((String, String), &str)> {
     let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '/');
     let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '=' | '>' | '/'));

@@ -78,7 +78,7 @@ struct Frame {
 struct Writer {
     out: String,
     frames: Vec<Frame>,
-    /// The mark of the fence that is open, and how many frames it stands in.
+    /// The mark of the open fence, and the number of frames around it.
     fence: Option<(String, usize)>,
     blanks: usize,
     closers: usize,
@@ -132,7 +132,7 @@ impl Writer {
         self.emit(&line);
     }
 
-    /// A line without the indentation of the containers it stands in. Those it does not stand in end.
+    /// Removes the indentation of a line's containers. Ends containers that the line is outside of.
     fn inside<'a>(&mut self, raw: &'a str) -> &'a str {
         let mut line = raw;
         let mut kept = 0;
@@ -269,7 +269,7 @@ impl Writer {
         self.out.push('\n');
     }
 
-    /// A line without shortcodes of Jekyll, Hugo and kramdown. What stands in code spans is left.
+    /// A line without shortcodes of Jekyll, Hugo and kramdown. Code spans are left alone.
     fn shortcodes<'a>(&mut self, line: &'a str) -> Cow<'a, str> {
         if line.len() > LONGEST_LINE || !line.contains('{') {
             return Cow::Borrowed(line);

@@ -128,7 +128,7 @@ fn written_version(yaml: &str) -> Option<String> {
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-/// A string, or what stands for one in YAML: `version: 1.0` is a number there.
+/// A string, or a scalar used as one in YAML: `version: 1.0` is a number there.
 pub(super) fn scalar(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -137,7 +137,7 @@ pub(super) fn scalar(value: &Value) -> String {
     }
 }
 
-/// A field as text; empty where there is none.
+/// A field as text; empty if missing.
 pub(super) fn field(value: &Value, name: &str) -> String {
     value.get(name).map(scalar).unwrap_or_default()
 }

@@ -156,7 +156,7 @@ impl<'u> Blocks<'u> {
         let gap = last.height - line.height;
         let text = last.text.trim_end();
         if gap < 0.0 || gap > line.size * 8.0 {
-            // Another column or page: a sentence goes on, whatever is between.
+            // Another column or page: a sentence continues across anything between.
             let ends = text.ends_with(['.', '!', '?', ':']);
             let small = line.text.starts_with(|c: char| c.is_lowercase());
             return ends || !small;
@@ -223,7 +223,7 @@ fn item_mark(line: &str) -> Option<(String, String)> {
     (bullet || number).then(|| (mark.to_owned(), text.to_owned()))
 }
 
-/// Lines of code, each as far in as it stands on its page.
+/// Lines of code, indented as on their page.
 fn code(lines: &[Line]) -> String {
     let left = lines.iter().map(|line| line.start).min_by(f64::total_cmp).unwrap_or_default();
     let mut text = String::new();

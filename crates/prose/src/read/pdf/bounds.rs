@@ -134,7 +134,7 @@ fn unpacked(data: &[u8], dictionary: &[u8], left: u64) -> Result<u64, Unreadable
     Ok(if picture { 0 } else { total })
 }
 
-/// Data that is written in letters, as the bytes that they stand for.
+/// Decodes data in an ASCII encoding.
 fn letters(data: &[u8], dictionary: &[u8]) -> Option<Vec<u8>> {
     let has = |word: &[u8]| memmem::find(dictionary, word).is_some();
     if has(b"ASCIIHex") {

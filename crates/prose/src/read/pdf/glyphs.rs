@@ -30,7 +30,7 @@ pub(super) struct Glyph {
     /// Where it starts and where the next one would, along the line.
     pub(super) start: f64,
     pub(super) end: f64,
-    /// How high its line stands on the page.
+    /// The vertical position of its line.
     pub(super) height: f64,
     pub(super) size: f64,
     pub(super) mono: bool,

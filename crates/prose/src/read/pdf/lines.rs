@@ -27,7 +27,7 @@ pub(super) struct Line {
     pub(super) bold: bool,
     /// Parts with wide gaps between them.
     pub(super) cells: usize,
-    /// Where the text after its first part starts, for items whose mark stands apart.
+    /// Start of the text after its first part, for items with a separate marker.
     pub(super) second: f64,
 }
 
@@ -119,7 +119,7 @@ fn rows(mut runs: Vec<Run>) -> Vec<Vec<Run>> {
     sorted.collect()
 }
 
-/// Whether a run stands above or below another of the row, and not beside it.
+/// Whether a run is above or below another run of the row, not next to it.
 fn covered(row: &[Run], run: &Run, apart: f64) -> bool {
     apart > 0.15 * run.size
         && row.iter().any(|other| {

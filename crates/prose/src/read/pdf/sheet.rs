@@ -153,7 +153,7 @@ fn edges(sheet: &Sheet, usual: &Usual) -> Vec<Edge> {
             }
             let gap = (height(at) - height(next)).abs();
             let apart = gap > usual.spacing * usual.size * 1.5 || gap < 0.1;
-            // The second line from the edge may be the head of a table that goes on.
+            // The second line from the edge may be the head of a continued table.
             if nth > 0 && !apart {
                 break;
             }
@@ -355,7 +355,7 @@ fn by_looks(sheets: &mut [Sheet], usual: &Usual) {
             last = Some(line);
         }
     }
-    // Where so much looks like headings, looks don't tell: slides, posters and forms.
+    // If too many lines look like headings, appearance is unreliable: slides, posters, forms.
     if letters.1 * 2 > letters.0 {
         return;
     }

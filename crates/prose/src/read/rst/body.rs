@@ -24,7 +24,7 @@ impl Reader<'_> {
             let before = out.len();
             let end = self.block(lines, at, out).max(at + 1);
             if out.len() > before {
-                // A label names what stands right below it.
+                // A label names the element directly below it.
                 self.label = None;
             }
             at = next(lines, end);
@@ -109,7 +109,7 @@ impl Reader<'_> {
         self.literal(lines, end, out)
     }
 
-    /// The block of code behind `::`.
+    /// The code block after `::`.
     pub(super) fn literal(&mut self, lines: &[&str], from: usize, out: &mut Vec<Node>) -> usize {
         let start = next(lines, from);
         let Some(first) = lines.get(start) else { return from };

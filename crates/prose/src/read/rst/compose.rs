@@ -73,7 +73,7 @@ pub(super) fn prefixed(text: &Text, first: &str, rest: &str) -> Text {
     Text { plain, links: moved }
 }
 
-/// Parts as one text. Sections that stand in it are lines of code, as they are signatures.
+/// Joins parts into one text. Nested sections become lines of code, as they are signatures.
 pub(super) fn flat(nodes: &[Node]) -> Text {
     let mut all = Text::default();
     let mut before = Kind::Paragraph;

@@ -3,7 +3,7 @@
 use super::{Reader, compose::Node, directive::Directive, lines::identifier};
 
 impl Reader<'_> {
-    /// Reads the description of an object. False where the directive is none.
+    /// Reads the description of an object. False if the directive is not one.
     pub(super) fn object(&mut self, directive: &Directive<'_>, out: &mut Vec<Node>) -> bool {
         let (domain, kind) = match directive.name.split_once(':') {
             Some((domain, kind)) => (domain.to_owned(), kind),
@@ -88,7 +88,7 @@ impl Reader<'_> {
     }
 }
 
-/// Signatures, one a line; a backslash at the end goes on with it.
+/// Signatures, one per line; a trailing backslash continues one.
 fn signatures(directive: &Directive<'_>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut open = false;

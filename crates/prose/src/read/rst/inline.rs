@@ -71,7 +71,7 @@ impl<'a> Reader<'a, '_, '_> {
         }
     }
 
-    /// Whether a mark of this length may start here: apart from what is before it, and next to what is behind.
+    /// Whether a mark of this length may start here: separate from the text before, adjacent to the text after.
     fn starts(&self, length: usize) -> bool {
         let before = self.text.get(..self.at).and_then(|text| text.chars().next_back());
         let behind = self.text.get(self.at + length..).and_then(|text| text.chars().next());
@@ -141,7 +141,7 @@ impl<'a> Reader<'a, '_, '_> {
         let value = if self.scope.substituting {
             Text::new(value)
         } else {
-            // What stands for a name may hold marks, but no names that stand for it again.
+            // A substitution may contain marks, but not itself again.
             let mut scope = Scope { names, substituting: true, ..*self.scope };
             read(value, &mut scope)
         };
@@ -184,7 +184,7 @@ impl<'a> Reader<'a, '_, '_> {
         true
     }
 
-    /// `` `content` `` as a link, with a role behind it, or by itself.
+    /// `` `content` `` as a link, followed by a role, or alone.
     fn phrase(&mut self, rest: &str) -> bool {
         let inside = rest.get(1..).unwrap_or_default();
         let Some(end) = self.end(inside, "`", Mark::Phrase) else { return false };

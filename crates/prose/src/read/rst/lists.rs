@@ -15,7 +15,7 @@ struct Mark {
 }
 
 impl Reader<'_> {
-    /// A list whose items have marks, fields or options, if one stands here.
+    /// A list whose items have marks, fields or options, if one starts here.
     pub(super) fn list(&mut self, lines: &[&str], at: usize) -> Option<(usize, Node)> {
         let line = lines.get(at)?;
         if let Some(first) = bullet(line).or_else(|| enumerator(lines, at)) {
@@ -58,7 +58,7 @@ impl Reader<'_> {
                 self.version = Some(text.plain.clone()).filter(|version| !version.starts_with('$'));
             }
             here = next(lines, end);
-            // What Sphinx is told at the top of a file is nothing for readers.
+            // File-wide Sphinx metadata is not content.
             if top
                 && matches!(name, "orphan" | "tocdepth" | "nocomments" | "nosearch" | "no-search")
             {
@@ -185,7 +185,7 @@ pub(super) fn field(line: &str) -> Option<(&str, &str)> {
     if rest.starts_with([' ', ':', '`']) {
         return None;
     }
-    // The name ends with a colon that stands before a space; with a role in it, it is text.
+    // The name ends with a colon before a space; if it contains a role, the line is text.
     let end =
         rest.find(": ").or_else(|| rest.len().checked_sub(1).filter(|_| rest.ends_with(':')))?;
     let (name, value) = rest.split_at_checked(end)?;

@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
         inline::read(text, &mut self.scope)
     }
 
-    /// The parts of lines that stand inside something.
+    /// The parts of nested lines.
     fn nested(&mut self, lines: &[&str]) -> Vec<Node> {
         let mut nodes = Vec::new();
         self.body(lines, &mut nodes);

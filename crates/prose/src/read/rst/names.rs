@@ -135,7 +135,7 @@ fn spaced(lines: &[&str], at: usize) -> String {
     below(lines, at).collect::<Vec<_>>().join(" ")
 }
 
-/// The title that a label stands over.
+/// The title below a label.
 fn titled<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
     let mut here = at + 1;
     while here < at + NEAR {

@@ -85,7 +85,7 @@ pub(super) fn grid(lines: &[&str], at: usize) -> Option<(usize, Rows)> {
     Some((at + length, table))
 }
 
-/// Adds a line to the cells of a row. A cell goes on where its border is missing.
+/// Adds a line to the cells of a row. A cell continues where its border is missing.
 fn add(row: &mut [String], chars: &[char], borders: &[usize]) {
     let mut column = 0;
     while column + 1 < borders.len() {
@@ -103,7 +103,7 @@ fn add(row: &mut [String], chars: &[char], borders: &[usize]) {
         // Lines of a cell may be marked to stay lines.
         let part = part.trim();
         let part = part.strip_prefix("| ").unwrap_or(part).trim();
-        // A border of a cell that spans rows is no text.
+        // The border of a cell that spans rows is not text.
         let is_rule = part.len() > 1 && part.chars().all(|c| matches!(c, '-' | '=' | '+'));
         if let Some(text) =
             row.get_mut(column).filter(|_| !part.is_empty() && part != "|" && !is_rule)
@@ -162,7 +162,7 @@ pub(super) fn simple(lines: &[&str], at: usize) -> Option<(usize, Rows)> {
     None
 }
 
-/// The cells of a line; the last one goes on to its end.
+/// The cells of a line; the last one extends to its end.
 fn cells(line: &str, starts: &[usize]) -> Vec<String> {
     let chars: Vec<char> = line.chars().collect();
     let ends = starts.iter().skip(1).copied().chain([chars.len()]);

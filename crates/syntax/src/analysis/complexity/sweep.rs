@@ -328,7 +328,7 @@ fn continued(items: &[Item<'_>], text: &str) -> HashSet<usize> {
     continued
 }
 
-/// The `if` that stands right after the `else` of another.
+/// The `if` directly after the `else` of another.
 fn else_if(node: Node<'_>) -> Option<Node<'_>> {
     if !node.kind().starts_with("if") {
         return None;

@@ -92,7 +92,7 @@ pub(super) fn resolve(asked: &Asked<'_>, files: &Files<'_>) -> Target {
     let first = name.split('.').next().unwrap_or(name);
     let root = root_of(asked.from, files);
     let own = below(asked.from, root).and_then(|path| path.split(['/', '.']).next());
-    // A module of the repository can't stand before one of Python's own, unless the repository is Python's own.
+    // A repository module cannot shadow one of Python's own, unless the repository is Python itself.
     if standard::is_python(first) && own != Some(first) {
         return Target::standard(first);
     }

@@ -54,7 +54,7 @@ fn whole(leaf: &Leaf, separator: &str) -> String {
 }
 
 fn leaves(text: &str, separator: &str) -> Vec<Leaf> {
-    // Where a path has no node of its own, the whole statement stands for it.
+    // If a path has no node of its own, the whole statement is used.
     let text = without_comments(text.strip_prefix("import ").unwrap_or(text));
     let mut all = Vec::new();
     let mut before: Vec<String> = vec![String::new()];

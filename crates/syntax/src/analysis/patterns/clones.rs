@@ -84,7 +84,7 @@ fn lines(facts: &Facts<'_>) -> Vec<Line> {
             _ => lines.push(Line { number: token.line, hash: token.hash, tokens: 1, function }),
         }
     }
-    // A brace alone is no line of its own.
+    // A line with only a brace does not count.
     lines.retain(|line| line.tokens > 1);
     lines
 }

@@ -136,8 +136,7 @@ fn builder(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
             Some(Pattern::design("builder", confidence, lines, message))
         }
         None if count >= 4 => {
-            let message =
-                format!("{count} methods of {name} return it, so calls can be chained.");
+            let message = format!("{count} methods of {name} return it, so calls can be chained.");
             Some(Pattern::new("fluent-interface", Sort::Idiom, Confidence::Medium, lines, message))
         }
         None => None,

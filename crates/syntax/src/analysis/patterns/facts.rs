@@ -136,14 +136,14 @@ impl<'a> Words<'a> {
         words
     }
 
-    /// Whether a word stands somewhere in a range.
+    /// Whether a word occurs in a range.
     pub(super) fn has(&self, range: &Range<usize>, word: &str) -> bool {
         let Some(places) = self.places.get(word) else { return false };
         let before = places.all.partition_point(|at| *at < range.start);
         places.all.get(before).is_some_and(|at| *at < range.end)
     }
 
-    /// Whether a word is called in the text, and never stands there as a value.
+    /// Whether a word is called in the text, and never used as a value.
     pub(super) fn is_only_called(&self, word: &str) -> bool {
         // One of them is the definition.
         self.places
@@ -290,7 +290,7 @@ impl<'a> Facts<'a> {
         self.work.goes_on()
     }
 
-    /// Where each word of the text stands.
+    /// The positions of each word of the text.
     pub(super) fn words(&self) -> Words<'a> {
         Words::of(self.source.text, self.work)
     }

@@ -283,8 +283,7 @@ fn data_class(facts: &Facts<'_>, one: &Type<'_>) -> Option<Pattern> {
     }
     let name = &one.about.qualified_name;
     let fields = one.fields.len();
-    let message =
-        format!("{name} has {fields} fields and only accessors.");
+    let message = format!("{name} has {fields} fields and only accessors.");
     let fix = "Move the logic that uses its fields into it, or make it a record.";
     Some(
         Pattern::smell("data-class", Confidence::Medium, vec![one.about.line], message)
@@ -301,7 +300,7 @@ fn empty_catch(facts: &Facts<'_>, node: Node<'_>) -> Option<Pattern> {
     let is_nothing =
         |one: &Node<'_>| one.kind() == "pass_statement" || text_of(*one, text) == "...";
     let empty = body.named_children(&mut body.walk()).all(|one| is_nothing(&one));
-    // A comment may stand between the head and the block.
+    // A comment may be between the head and the block.
     let said = text_of(node, text);
     let explained = said.contains("//") || said.contains("/*") || said.contains('#');
     let head = text.get(node.start_byte()..body.start_byte()).unwrap_or_default();
@@ -359,7 +358,7 @@ fn long_conditions(facts: &Facts<'_>, found: &mut Vec<Pattern>) {
                     vec![line_of(*outer)],
                     message,
                 )
-                .mended_by("Name its parts, or extract it into a function with a descriptive name."),
+                .mended_by("Name its parts, or extract a function with a descriptive name."),
             );
         }
         at += count;

@@ -193,7 +193,7 @@ impl Searched for Language {
         Cow::Owned(out)
     }
 
-    /// A letter that no code uses, where `$` is no part of an identifier.
+    /// A letter unused in code, if `$` is not allowed in identifiers.
     fn expando_char(&self) -> char {
         match self {
             Self::JavaScript | Self::TypeScript | Self::Tsx | Self::Java => '$',

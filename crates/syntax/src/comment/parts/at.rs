@@ -104,7 +104,7 @@ fn blocks(whole: &str) -> Vec<(&str, String)> {
 /// `{type} [name=default] text`, `type $name text`, `[Type] name text`, `name [Type] text`, `[in] name text`.
 fn param(text: &str, show: &dyn Fn(&str) -> String) -> Option<Said> {
     let mut rest = text;
-    // Doxygen's direction stands right after the tag.
+    // Doxygen's direction follows the tag directly.
     if let Some((direction, after)) = bracketed(rest, '[', ']')
         && direction.split(',').all(|one| matches!(one.trim(), "in" | "out"))
     {

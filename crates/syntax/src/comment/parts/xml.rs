@@ -107,7 +107,7 @@ fn blocks(whole: &str) -> Vec<Block<'_>> {
         });
         let rest = whole.get(at..).unwrap_or_default();
         let close = format!("</{}>", tag.name);
-        // One that is never closed goes on to the end.
+        // An unclosed element extends to the end.
         let (inner, length) = if tag.is_empty {
             ("", 0)
         } else {
@@ -123,7 +123,7 @@ fn blocks(whole: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// A tag, from behind its `<`.
+/// A tag, starting after its `<`.
 struct Tag<'a> {
     name: &'a str,
     attributes: &'a str,

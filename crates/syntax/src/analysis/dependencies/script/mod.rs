@@ -146,7 +146,7 @@ fn around<'a, T: 'a>(
     found.into_iter()
 }
 
-/// A pattern with at most one star, and what the star stands for in `text`.
+/// Matches a pattern with at most one star; returns the text that the star matches.
 fn star<'t>(pattern: &str, text: &'t str) -> Option<&'t str> {
     match pattern.split_once('*') {
         None => (pattern == text).then_some(""),
