@@ -209,13 +209,13 @@ fn kept(config: &Config) -> String {
         OnFull::Refuse => "a call that can't be recorded is refused",
         OnFull::Drop => "a call that can't be recorded continues and is counted",
     };
-    let sync = if settings.sync { "before" } else { "after" };
+    let synced = if settings.sync { "synced" } else { "not synced" };
     let key = match &settings.key {
         Some(_) => "the hash chain has a key",
         None => "the hash chain has no key: anyone who can write the file can forge it",
     };
     format!(
-        "{full} (audit.on_full); synced to disk {sync} the answer (audit.sync); {key} (audit.key_file)"
+        "{full} (audit.on_full); {synced} to disk before the answer (audit.sync); {key} (audit.key_file)"
     )
 }
 

@@ -106,7 +106,7 @@ impl Follower {
             let files = exposed.iter().map(|one| one.file.display().to_string());
             let files = files.collect::<Vec<_>>().join(", ");
             tracing::warn!(
-                "configuration change ignored because servers may write to {files}: review the change, and send SIGHUP to apply it"
+                "configuration change ignored because servers can write to {files}: review the change, and send SIGHUP to apply it"
             );
         }
     }

@@ -190,11 +190,10 @@ fn behind(site: &Site, store: &Embedded) -> Result<Behind, StoreError> {
 impl Told {
     fn text(&self, colors: bool) -> String {
         let Answer { hits, below, notes, .. } = &self.answer;
-        let mut text = match (hits.is_empty(), below.is_empty()) {
-            (false, _) => String::new(),
-            (true, false) => "No strong matches. Closest:\n\n".to_owned(),
-            (true, true) => String::new(),
-        };
+        let mut text = String::new();
+        if hits.is_empty() && !below.is_empty() {
+            text.push_str("No strong matches. Closest:\n\n");
+        }
         for hit in hits.iter().chain(below) {
             writeln!(text, "{}", lines(hit, colors)).unwrap_or_default();
         }
