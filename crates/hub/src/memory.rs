@@ -212,8 +212,8 @@ impl Memory {
         }
     }
 
-    /// Approves definitions that were shown to a person, and returns their names. If one has changed since, or is no
-    /// longer held back, none is approved.
+    /// Approves definitions that were shown to a person, and returns their names. If one has changed since, or is not
+    /// held back any more, none of them is approved.
     pub fn approve_seen(
         &self,
         name: &str,

@@ -47,6 +47,16 @@ pub(crate) const ANCHORS: [&str; 27] = [
 const LONGEST_NAME: usize = 64;
 const LONGEST_VALUE: usize = 1024;
 
+/// Shortest random value that is a secret, between quotes and without.
+const MIN_QUOTED_BYTES: usize = 12;
+const MIN_UNQUOTED_BYTES: usize = 16;
+/// Shortest random value that is a secret under a weak name.
+const MIN_WEAKLY_NAMED_BYTES: usize = 24;
+/// Length of an API key of Heroku, which is a UUID.
+const HEROKU_KEY_BYTES: usize = 36;
+/// Digits at the end of an unquoted word that make it a password.
+const MIN_FINAL_DIGITS: usize = 3;
+
 /// Whether values are checked in addition to names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Names {
@@ -312,13 +322,13 @@ fn accepts(
 ) -> bool {
     let accepted = match weight {
         Weight::Password => is_password(found, style) && !is_said(spelled, found),
-        Weight::Secret if spelled.to_ascii_lowercase().contains("heroku") => found.len() == 36,
+        Weight::Secret if spelled.to_ascii_lowercase().contains("heroku") => found.len() == HEROKU_KEY_BYTES,
         Weight::Secret => is_secret(found, style),
         // A hexadecimal word under a weak name is more often a hash than a key.
         Weight::Slight => {
             entropy
                 && matches!(style, Style::Quoted | Style::Tight)
-                && value::is_random(found, 24)
+                && value::is_random(found, MIN_WEAKLY_NAMED_BYTES)
                 && !value::is_hex(found)
                 && !found.contains([':', '.'])
         }
@@ -351,13 +361,14 @@ fn is_password(found: &str, style: Style) -> bool {
         Style::Loose => {
             let digits = found.bytes().rev().take_while(u8::is_ascii_digit).count();
             let marked = found.contains(['!', '@', '#', '$', '^', '&', '*']);
-            chosen && (marked || digits >= 3 || value::is_made(found))
+            chosen && (marked || digits >= MIN_FINAL_DIGITS || value::is_made(found))
         }
     }
 }
 
 fn is_secret(found: &str, style: Style) -> bool {
-    let shortest = if style == Style::Quoted { 12 } else { 16 };
+    let shortest =
+        if style == Style::Quoted { MIN_QUOTED_BYTES } else { MIN_UNQUOTED_BYTES };
     value::is_random(found, shortest)
         && !found.contains("://")
         && !found.contains("uuid:")

@@ -5,6 +5,28 @@ use crate::placeholder::has_run;
 /// Pairs of letters that make up more than half of English words and names in code.
 const COMMON_PAIRS: &[u8] = b"thheineranrendatonnthaesstenedtoitoueahiisortiasteetngofaldeselesasiarveraldurroriioliicnemecotaeclleluschceommalailnspeprdissacctunutnagekenocabemotr";
 
+/// Share of common letter pairs above which a text consists of words.
+const MIN_WORD_PAIR_SHARE: f64 = 0.3;
+
+/// Share of common letter pairs above which the body of a token is a name rather than generated.
+const MAX_TOKEN_PAIR_SHARE: f64 = 0.5;
+
+/// Different characters that the random part of a token has at least.
+const MIN_DISTINCT_BYTES: usize = 6;
+
+/// Entropy of random hexadecimal digits, in bits per byte.
+const MIN_HEX_ENTROPY: f64 = 2.9;
+
+/// Entropy of random text: a share of the possible entropy, up to a maximum, in bits per byte.
+const MIN_ENTROPY_SHARE: f64 = 0.78;
+const MAX_REQUIRED_ENTROPY: f64 = 4.0;
+
+/// Average length of the parts between separators below which a text is structured rather than random.
+const MIN_RANDOM_PART_BYTES: usize = 6;
+
+/// Shortest value of any kind that is recognized as random.
+const MIN_RANDOM_BYTES: usize = 8;
+
 /// Numbers of characters in a value by class.
 #[derive(Default)]
 struct Counts {
@@ -66,7 +88,7 @@ fn wordiness(value: &str) -> f64 {
 
 /// Whether it consists of words: a name, a path, a sentence.
 pub(crate) fn is_wordy(value: &str) -> bool {
-    wordiness(value) > 0.3
+    wordiness(value) > MIN_WORD_PAIR_SHARE
 }
 
 fn plain(value: &str) -> String {
@@ -80,7 +102,7 @@ pub(crate) fn is_issued(body: &str) -> bool {
     let counts = count(body);
     let letters = counts.upper + counts.lower;
     let mixed = (counts.digit > 0 && letters > 0) || (counts.upper > 1 && counts.lower > 1);
-    mixed && !is_stand_in(body) && (is_hex(body) || wordiness(body) < 0.5)
+    mixed && !is_stand_in(body) && (is_hex(body) || wordiness(body) < MAX_TOKEN_PAIR_SHARE)
 }
 
 /// Whether the token's random part is a sample: it contains a word that random text would not, or few different
@@ -88,7 +110,9 @@ pub(crate) fn is_issued(body: &str) -> bool {
 pub(crate) fn is_stand_in(value: &str) -> bool {
     let plain = plain(value);
     let samples = ["example", "yourtoken", "yourkey", "placeholder", "redacted"];
-    has_run(value) || distinct(value) < 6 || samples.iter().any(|word| plain.contains(word))
+    has_run(value)
+        || distinct(value) < MIN_DISTINCT_BYTES
+        || samples.iter().any(|word| plain.contains(word))
 }
 
 fn distinct(value: &str) -> usize {
@@ -110,7 +134,11 @@ pub(crate) fn is_random(value: &str, shortest: usize) -> bool {
     }
     // The entropy of n characters is at most log2(n).
     let most = f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX)).log2();
-    let needed = if is_hex(value) { 2.9 } else { (most * 0.78).min(4.0) };
+    let needed = if is_hex(value) {
+        MIN_HEX_ENTROPY
+    } else {
+        (most * MIN_ENTROPY_SHARE).min(MAX_REQUIRED_ENTROPY)
+    };
     entropy(value) >= needed && (is_hex(value) || !is_wordy(value)) && !is_structured(value)
 }
 
@@ -126,7 +154,7 @@ fn is_structured(value: &str) -> bool {
     }
     let separators = value.bytes().filter(|byte| b"_-./:,;@ ".contains(byte)).count();
     // Short parts between separators are names and numbers; random text has few separators.
-    separators > 0 && value.len() / (separators + 1) < 6
+    separators > 0 && value.len() / (separators + 1) < MIN_RANDOM_PART_BYTES
 }
 
 /// Whether a person may have chosen it as a password: no space, and more than a plain word.
@@ -150,13 +178,13 @@ pub(crate) fn is_bracketed(value: &str) -> bool {
     let signs =
         ["[^", "[a-", "[A-", "[0-", "(?", ".*", ".+", "]+", "]*", "]{", ")+", ")*", ")?", "){"];
     value.contains(['(', ')', '[', ']', '{', '}'])
-        && (!is_random(value, 8) || signs.iter().any(|sign| value.contains(sign)))
+        && (!is_random(value, MIN_RANDOM_BYTES) || signs.iter().any(|sign| value.contains(sign)))
 }
 
 /// Whether it looks machine-generated, with any signs; it may have base64 padding.
 pub(crate) fn is_made(value: &str) -> bool {
     let value = value.trim_end_matches('=');
-    is_random(value, 8) && !is_bracketed(value) && !value.contains("://")
+    is_random(value, MIN_RANDOM_BYTES) && !is_bracketed(value) && !value.contains("://")
 }
 
 /// Whether it is a single word, which is a password under a name such as `password`.

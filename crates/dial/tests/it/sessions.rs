@@ -200,7 +200,7 @@ async fn a_lost_session_is_reported_once_and_can_be_restarted() {
     greet(line.as_ref(), &heard).await;
     server.arrived(3).await;
     line.send(request(9, "unknown")).await.unwrap();
-    assert_eq!(heard.message().await["error"]["code"], -32601, "this is no lost session");
+    assert_eq!(heard.message().await["error"]["code"], -32601, "the session was not lost");
     for id in [1, 2] {
         line.send(request(id, "tools/list")).await.unwrap();
     }

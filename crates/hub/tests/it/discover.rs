@@ -140,7 +140,7 @@ async fn an_argument_that_is_misspelt_is_not_one_that_is_left_out() {
         ("describe_mcp", json!({"id": "py", "tool": ["sub"]})),
     ] {
         let schema = own(&hub, name).info().input_schema;
-        assert_eq!(schema["additionalProperties"], false, "{name}: the schema tells a caller");
+        assert_eq!(schema["additionalProperties"], false, "{name}: the schema tells callers");
         let error = refused(&hub, name, arguments).await;
         assert!(error.contains("unknown field"), "{error}");
     }

@@ -1,10 +1,10 @@
-//! No text makes any function panic, lose its place, or take long.
+//! No text makes a function panic, return a wrong range, or take long.
 
 use crate::chance::{ALNUM, Chance};
 use docent_screen::{Options, Screen, one_line, suspicious, visible, visible_json};
 use serde_json::{Value, json};
 
-/// What the rules look for, and what could break a reader of them.
+/// Texts that the rules look for, and texts that could break a parser.
 const PIECES: &[&str] = &[
     "password",
     "token",
@@ -137,7 +137,7 @@ const MEMBERS: &[&str] = &[
 ];
 
 fn document(chance: &mut Chance, depth: usize) -> Value {
-    // Half of them from the first, or names would seldom stand beside their values.
+    // Half of them from the first, or names would rarely be next to their values.
     let text = |chance: &mut Chance| {
         let among = if chance.below(2) == 0 { 7 } else { MEMBERS.len() };
         MEMBERS[chance.below(among)].to_owned()
@@ -171,14 +171,14 @@ fn what_is_redacted_stays_as_it_is() {
             assert_eq!(screens[0].redact(&text), value.to_string(), "data and text agree");
         }
     }
-    // No document until a secret is gone.
+    // Not a document until a secret is redacted.
     let screen = Screen::new(vec!["k\\nown\nsecret".into()], Options::default());
     let text = "{\"a\": \"k\\nown\nsecret\", \"password\": \"swordfish\"}";
     let want = r#"{"a": "[redacted: configured secret]", "password": "[redacted: password]"}"#;
     assert_eq!(screen.redact(text), want);
 }
 
-/// Each of these makes a careless rule read the same text again and again.
+/// Each of these makes a careless rule read the same text repeatedly.
 #[test]
 fn bait_and_ten_megabytes_are_screened() {
     let screens = [Screen::default(), Screen::new(Vec::new(), Options::for_logs())];
@@ -228,7 +228,7 @@ fn bait_and_ten_megabytes_are_screened() {
         one_line(&text);
         suspicious(text.get(..text.floor_char_boundary(1 << 12)).unwrap());
     }
-    // So long that a rule which reads on from each of its words would not come to an end.
+    // So long that a rule that continues from each of its words would not finish.
     for bait in ["Bearer", "1meyJ"] {
         let text = bait.repeat((4 << 20) / bait.len());
         for screen in &screens {

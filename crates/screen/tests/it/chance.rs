@@ -1,6 +1,6 @@
-//! Random text that is the same in every run.
+//! Random text that is reproducible.
 
-/// A generator with a seed: no test depends on luck.
+/// A seeded generator, so that tests are deterministic.
 pub(crate) struct Chance(u64);
 
 pub(crate) const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -13,7 +13,7 @@ impl Chance {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// Below `limit`.
+    /// Returns a number below `limit`.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -21,7 +21,7 @@ impl Chance {
         usize::try_from(self.0 >> 33).unwrap() % limit
     }
 
-    /// As many of these characters.
+    /// Returns a text of these characters.
     pub(crate) fn text(&mut self, from: &str, length: usize) -> String {
         let from: Vec<char> = from.chars().collect();
         (0..length).map(|_| from[self.below(from.len())]).collect()

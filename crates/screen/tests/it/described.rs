@@ -1,4 +1,4 @@
-//! Descriptions that instruct the model are told from those that describe a tool.
+//! Descriptions that instruct the model are distinguished from those that describe a tool.
 
 use docent_screen::suspicious;
 

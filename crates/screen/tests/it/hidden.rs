@@ -1,4 +1,4 @@
-//! What can't be seen is shown, and what people write is not touched.
+//! Hidden characters are made visible, and ordinary text is unchanged.
 
 use docent_screen::visible;
 use std::borrow::Cow;

@@ -38,7 +38,7 @@ fn strings_keys_and_values_of_telling_keys_are_redacted() {
             {"default": "[redacted: password]", "Key": "password"}]),
         2,
     );
-    // A field of a form, not what a button says.
+    // A field of a form, not the text of a button.
     check(
         json!({"confirmPassword": "hunter2", "newPassword": "swordfish", "resetPassword": "hunter2",
             "exchangePassword": "swordfish", "RESET_DB_PASSWORD": "swordfish", "currentPassword": "Show-me!"}),
@@ -52,7 +52,7 @@ fn strings_keys_and_values_of_telling_keys_are_redacted() {
     assert_eq!(value.to_string(), format!(r#"{{"z":1,"{gone}":2,"{gone} 2":3,"a":4}}"#));
 }
 
-/// Each is all that is redacted, in data and in the text of the same document.
+/// Checks that only this is redacted, in data and in the text of the same document.
 #[test]
 fn a_password_may_be_padded_long_foreign_and_of_any_sign() {
     let screen = Screen::default();
@@ -116,7 +116,7 @@ fn schemas_and_ordinary_values_stay() {
     }
 }
 
-/// A document is judged as its data is, and stays as it was written.
+/// A document is screened like its data, and keeps its formatting.
 #[test]
 fn a_text_that_is_json_is_judged_as_json() {
     let long = body(ALNUM, 40);
@@ -146,7 +146,7 @@ fn a_text_that_is_json_is_judged_as_json() {
     }
 }
 
-/// Whichever of them tells of a secret, wherever it stands.
+/// Any of the names may indicate a secret, in any position.
 #[test]
 fn every_name_of_a_value_counts() {
     let screen = Screen::default();
@@ -213,7 +213,7 @@ fn depth_and_width_are_no_trouble() {
         deep = Value::Array(vec![deep]);
     }
     assert_eq!(Screen::default().redact_json(&mut deep), 1);
-    // Dropping a value recurses; the test takes it apart instead.
+    // Dropping a value recurses, so the test takes it apart instead.
     while let Value::Array(mut items) = deep {
         deep = items.pop().unwrap();
     }

@@ -1,4 +1,4 @@
-//! What a log line may not hold: the eager options, and one line for one event.
+//! Log lines: the eager options, and one line per event.
 
 use docent_screen::{Options, Screen, one_line};
 use std::borrow::Cow;
@@ -30,7 +30,7 @@ fn whatever_is_given_to_a_telling_name_is_masked() {
         "password=hunter2;client_secret=q",
         "password=[redacted: password];client_secret=[redacted: secret]",
     );
-    // No mark, though it begins like one.
+    // Not a marker, though it starts like one.
     check("[redacted: Basic bXktc2VjcmV0", "[redacted: Basic [redacted: basic credentials]");
     check("a token=żółw b", "a token=[redacted: token] b");
     check("https://me:pass@host/", "https://me:[redacted: password in a url]@host/");
@@ -40,7 +40,7 @@ fn whatever_is_given_to_a_telling_name_is_masked() {
     check("refresh-token: abc", "refresh-token: [redacted: token]");
 }
 
-/// None of it is left behind a sign that ends other values.
+/// The rest after a sign that ends other values is redacted too.
 #[test]
 fn a_value_goes_to_its_end() {
     for (text, want) in [

@@ -1,4 +1,4 @@
-//! The whole of the crate through its public functions.
+//! The crate through its public functions.
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
 mod any_text;

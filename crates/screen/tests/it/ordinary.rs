@@ -1,4 +1,4 @@
-//! Code and documents without a secret come through untouched.
+//! Code and documents without a secret are unchanged.
 
 use docent_screen::Screen;
 use std::borrow::Cow;
@@ -80,7 +80,7 @@ const ORDINARY: &[&str] = &[
     "- name: password\n  value: Password\n- name: token\n  value: the\n",
     "- name: DB_PASSWORD\n- value: hunter2!x9Zq\n",
     "Field(name=\"token\", default=\"cl100k_base\")",
-    // Code around names that tell.
+    // Code around indicative names.
     "password = os.environ['DB_PASSWORD1']",
     "password = os.getenv(\"PASSWORD1\")",
     "password = None",
@@ -196,7 +196,7 @@ const ORDINARY: &[&str] = &[
     "http://localhost:8080/@vite/client",
     "http://[::1]:8080/user@host",
     "email me:someone@host.org",
-    // Names that begin like a token.
+    // Names that start like a token.
     "npm_package_config_registry_url_value_1",
     "hf_hub_download(repo_id=\"a/b\", filename=\"c\")",
     "from hf_transfer_utilities_for_everyone2 import x",

@@ -1,6 +1,6 @@
-//! Every form of secret is found, called by its name, and taken out whole.
+//! Every form of secret is found, with the right kind, and redacted completely.
 //!
-//! The examples are put together from parts, so that this file holds nothing that a scanner would report.
+//! The examples are assembled from parts, so that this file contains nothing that a scanner would report.
 
 use crate::chance::{ALNUM, BASE36, Chance, HEX, UPPER, body};
 use docent_screen::{Finding, Options, Screen};
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 static SCREEN: LazyLock<Screen> = LazyLock::new(Screen::default);
 
-/// The secret is all that is found between the two texts.
+/// Checks that exactly the secret between the two texts is found.
 #[track_caller]
 fn check(kind: &str, before: &str, secret: &str, after: &str) {
     let text = format!("{before}{secret}{after}");
@@ -232,7 +232,7 @@ fn key_blocks_go_as_a_whole() {
             "\\n\"",
         );
         check("private key", "  ", &format!("{begin}\r\n  {line}\r\n  {line}\r\n  {end}"), "\r\n");
-        // Cut before its end, whatever stands there.
+        // Cut before its end, whatever follows.
         for after in ["", "\n-----BEGIN CERTIFICATE-----", "\n\n-----\n# Next", "\n-----END PRI"] {
             check("private key", "", &format!("{begin}\n{line}\n{line}"), after);
         }
@@ -321,7 +321,7 @@ fn values_of_telling_names_go() {
         ("password", "spring.datasource.password=", "hunter2x", "\n"),
         ("password", "passphrase = b\"", "hunter2", "\""),
         ("password", "?user=a&password=", "hunter2x", "&x=1"),
-        // Words and signs that templates have too.
+        // Words and signs that also occur in templates.
         ("password", "password = \"", "MySecretP@ss99!", "\""),
         ("password", "password: \"", "Password2024!", "\""),
         ("password", "password = '", "TodoList2024!", "'"),
@@ -334,7 +334,7 @@ fn values_of_telling_names_go() {
         ("password", "password = \"", "7.Kx9!qLm", "\""),
         ("password", "password = \"", "Pässw0rt2024!", "\""),
         ("password", "DB_PASSWORD='", "żółw2026", "'"),
-        // Made by a machine: padded, long, of any sign.
+        // Machine-generated: padded, long, with any signs.
         ("password", "data:\n  password: ", "aHVudGVyMiF4OQ==", "\n"),
         ("password", "password = \"", "aHVudGVyMiF4OQ==", "\""),
         ("password", "DB_PASSWORD=", "aHVudGVyMiF4OQ==", "\n"),
@@ -414,7 +414,7 @@ fn a_redacted_text_is_left_as_it_is() {
 
 #[test]
 fn a_token_right_behind_a_known_secret_is_a_token() {
-    // One of them is a word of every mark, and is not looked for there.
+    // One of them is a word in every marker, and is ignored there.
     let known = ["s3cr3t of mine", "configured"].map(str::to_owned);
     let screen = Screen::new(known.into(), Options::default());
     let token = format!("{}{}", concat!("gh", "p_"), body(ALNUM, 36));
