@@ -153,11 +153,7 @@ fn download(workspace: &Workspace, package: &Package, scratch: &Path) -> Result<
         Registry::DebianSource => debian::source(package, scratch)?,
     };
     let found = checksum(&archive)?;
-    ensure!(
-        found == package.sha256,
-        "{package} has SHA-256 {found}, expected {}",
-        package.sha256
-    );
+    ensure!(found == package.sha256, "{package} has SHA-256 {found}, expected {}", package.sha256);
     Ok(archive)
 }
 

@@ -113,10 +113,7 @@ fn soak(docent: &Path, clients: usize, length: Duration) -> Result<Outcome> {
     let watched = Watched(server.id());
     let mut all = Record::default();
     ready(port, &mut all)?;
-    ensure!(
-        desks_back(port, 0, &mut all)? == desk::DESKS,
-        "not every downstream server answers"
-    );
+    ensure!(desks_back(port, 0, &mut all)? == desk::DESKS, "not every downstream server answers");
     let before = settled(watched, Descriptors::default())?;
     let faults = Faults::default();
     let end = Instant::now() + length;

@@ -69,7 +69,7 @@ pub(super) fn check(root: &Path) -> Result<Vec<String>> {
             }
         }
         if first.get_or_insert_with(|| list.clone()) != &list {
-            breaches.push(format!("crates/{name}/clippy.toml differs from the other crates' lists"));
+            breaches.push(format!("crates/{name}/clippy.toml differs from the others"));
         }
         for file in sources(&folder.join("src"))? {
             let text = fs::read_to_string(&file)?;
