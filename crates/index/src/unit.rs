@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_tells_contents_and_borders_apart() {
+    fn a_digest_depends_on_contents_and_boundaries() {
         let whole = Digest::of(&[b"ab", b"c"]);
         assert_eq!(whole, Digest::of(&[b"ab", b"c"]));
         assert_ne!(whole, Digest::of(&[b"a", b"bc"]));

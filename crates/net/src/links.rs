@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_tells_about_itself() {
+    fn canonical_links_and_directives_are_read() {
         let links = scan(
             "<base href=/b/><base href=/c/><link rel='Canonical' href=/x><link rel=canonical href=/y>
              <meta name=Robots content='NOINDEX, follow'>",

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_never_a_page_is_told_by_name() {
+    fn what_is_never_a_page_is_recognized_by_name() {
         for (path, want) in [
             ("/a.PNG", true),
             ("/a.tar.gz", true),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_told_by_type_and_then_by_name() {
+    fn pages_are_recognized_by_type_and_then_by_name() {
         for (media_type, path, want) in [
             (Some("text/html"), "/a", Some("html")),
             (Some("text/html"), "/a.php", Some("html")),

@@ -289,8 +289,8 @@ mod tests {
     #[test]
     fn a_password_is_never_repeated() {
         let policy = Policy::parse(["a.test"]).unwrap();
-        let told = policy.check(&Url::parse("https://u:hunter2@a.test/").unwrap()).unwrap_err();
-        assert!(!format!("{told} {told:?}").contains("hunter2"));
+        let message = policy.check(&Url::parse("https://u:hunter2@a.test/").unwrap()).unwrap_err();
+        assert!(!format!("{message} {message:?}").contains("hunter2"));
     }
 
     #[test]
@@ -321,9 +321,9 @@ mod tests {
             ("fd00::5:1", "in brackets: [fd00::5]:1 or [fd00::5:1]"),
             ("a%00b", "invalid"),
         ] {
-            let told = HostRule::parse(rule).unwrap_err().to_string();
-            assert!(told.contains(want), "{rule}: {told}");
-            assert!(told.contains(&format!("{rule:?}")), "{told}");
+            let message = HostRule::parse(rule).unwrap_err().to_string();
+            assert!(message.contains(want), "{rule}: {message}");
+            assert!(message.contains(&format!("{rule:?}")), "{message}");
         }
     }
 }

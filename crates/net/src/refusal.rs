@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_leads_inside_is_told_what_lets_it() {
+    fn a_name_with_a_private_address_says_how_to_allow_it() {
         for (address, want) in [
             ("127.0.0.1", "add it to policy.network.private_hosts in /x/docent.toml"),
             ("10.0.0.1", "add it to policy.network.private_hosts in /x/docent.toml"),

@@ -102,7 +102,7 @@ mod tests {
         let got = request.sealed().map(|_| ()).map_err(|refusal| refusal.to_string());
         match (&got, want) {
             (Ok(()), Ok(())) => {}
-            (Err(told), Err(part)) if told.contains(part) && !told.contains(value) => {}
+            (Err(message), Err(part)) if message.contains(part) && !message.contains(value) => {}
             _ => panic!("{url} {value:?}: {got:?}, not {want:?}"),
         }
         assert!(!format!("{request:?}").contains(value), "{request:?}");

@@ -197,8 +197,8 @@ mod tests {
             ("torn gzip", vec![0x1f, 0x8b, 8, 0], "cannot decompress"),
             ("a gzip bomb", unpack::pack(&vec![b' '; 1 << 20]).repeat(51), "bytes uncompressed"),
         ] {
-            let told = Sitemap::parse(&bytes).unwrap_err().to_string();
-            assert!(told.contains(want), "{name}: {told}");
+            let message = Sitemap::parse(&bytes).unwrap_err().to_string();
+            assert!(message.contains(want), "{name}: {message}");
         }
         // Deep XML is XML; it only has to end.
         drop(Sitemap::parse(closed.as_bytes()));

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_can_be_pasted() {
+    fn advice_can_be_pasted() {
         let hosts = ["https://html.duckduckgo.com/html/", "http://127.0.0.1:9000/"];
         let hosts: Vec<String> =
             hosts.iter().map(|url| rule_of(&Url::parse(url).unwrap())).collect();
@@ -76,8 +76,8 @@ mod tests {
                 "adds html.duckduckgo.com,127.0.0.1:9000 to the environment variable DOCENT_HOSTS",
             ),
         ] {
-            let told = what_to_add(&hosts, is_off, setting);
-            assert_eq!(told, format!("to allow it, the operator {want}"));
+            let message = what_to_add(&hosts, is_off, setting);
+            assert_eq!(message, format!("to allow it, the operator {want}"));
         }
         let rules = hosts.iter().map(String::as_str);
         assert!(docent_net::Policy::parse(rules).is_ok());

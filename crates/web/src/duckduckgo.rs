@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_unwrapped_and_adverts_are_told() {
+    fn links_are_unwrapped_and_adverts_are_recognized() {
         for (href, want) in [
             (
                 "//duckduckgo.com/l/?uddg=https%3A%2F%2Fa.test%2Fx%3Fy%3D1%26z%3D%2520&rut=0f",

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_by_type_name_and_bytes() {
+    fn responses_are_classified_by_type_name_and_bytes() {
         let document = Reading::Document;
         let verbatim = |language: &str| Reading::Verbatim(language.to_owned());
         let refused = |kind: &str| Reading::Refused(kind.to_owned());

@@ -588,9 +588,9 @@ mod tests {
         let html = Reading::Document(Format::Html);
         let first = ask(&html, LARGE + 1).unwrap();
         assert!(first.is_some());
-        let told = ask(&html, LARGE + 1).unwrap_err().to_string();
-        assert!(told.contains("another large page is being parsed; try again"), "{told}");
-        // What is not read, or takes little, waits for nobody.
+        let text = ask(&html, LARGE + 1).unwrap_err().to_string();
+        assert!(text.contains("another large page is being parsed; try again"), "{text}");
+        // What is not read, or takes little, does not wait.
         assert!(ask(&html, LARGE).unwrap().is_none());
         assert!(ask(&Reading::Refused("image/png".to_owned()), LARGE + 1).unwrap().is_none());
         drop(first);

@@ -174,7 +174,7 @@ mod tests {
         ] {
             match (Query::parse(text, most).map_err(|bad| bad.to_string()), want) {
                 (Ok(query), Ok(want)) => assert_eq!(query.text(), want),
-                (Err(told), Err(want)) if told.contains(want) => {}
+                (Err(message), Err(want)) if message.contains(want) => {}
                 (got, want) => panic!("{text:?} {most}: {got:?}, not {want:?}"),
             }
         }
@@ -198,8 +198,8 @@ mod tests {
             assert_eq!(got, want, "{text}");
         }
         for text in ["", "us", "usa-en", "us-e", "u1-en", "us-en&q=x", "us_en", "ü-en"] {
-            let told = Region::parse(text).unwrap_err().to_string();
-            assert!(told.contains("such as us-en"), "{text}: {told}");
+            let message = Region::parse(text).unwrap_err().to_string();
+            assert!(message.contains("such as us-en"), "{text}: {message}");
         }
     }
 }

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_plain_bounded_and_told_once() {
+    fn results_are_plain_bounded_and_listed_once() {
         let all = vec![
             hit(&"t".repeat(400), "https://a.test/x?utm_source=y"),
             hit("again", "https://a.test/x#part"),

@@ -132,16 +132,16 @@ mod tests {
     fn entities_are_refused_wherever_they_are_declared() {
         let body = "<a>&x;</a>";
         for declared in ["<!ENTITY x 'y'>", "<!ELEMENT a ANY>\n<!ENTITY x \"<b c='d'/>\">"] {
-            let told = refusal(&format!("<!DOCTYPE a [{declared}]>{body}"));
-            assert!(told.contains("entities"), "{told}");
+            let message = refusal(&format!("<!DOCTYPE a [{declared}]>{body}"));
+            assert!(message.contains("entities"), "{message}");
         }
         assert!(matches!(parse(body), Err(BadXml::Parse(_))));
     }
 
     #[test]
     fn what_costs_more_than_its_length_is_refused_at_once() {
-        let told = refusal(&format!("<a>x<b{}/></a>", attributes(400_000)));
-        assert!(told.contains("attributes in one element"), "{told}");
+        let message = refusal(&format!("<a>x<b{}/></a>", attributes(400_000)));
+        assert!(message.contains("attributes in one element"), "{message}");
         let nested = numbered(3000, |number| format!("<a xmlns:n{number}='u{number}'>"));
         assert!(refusal(&nested).contains("namespaces"));
         let shared = numbered(200, |number| format!(" xmlns:p{number}='u'"));

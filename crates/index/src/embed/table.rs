@@ -271,11 +271,11 @@ mod tests {
             body: body.into(),
             ..Unit::default()
         };
-        let (named, told) = (unit("parse_header", "x y z"), unit("x", "parse_header y z"));
+        let (named, signed) = (unit("parse_header", "x y z"), unit("x", "parse_header y z"));
         let near = |unit: &Unit| {
             let document = Document { unit, path: "", genre: Genre::Code };
             table.document(&document).cosine(&table.text("parse header"))
         };
-        assert!(near(&named) > near(&told));
+        assert!(near(&named) > near(&signed));
     }
 }

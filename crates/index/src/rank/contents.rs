@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_headings_are_told_from_text() {
+    fn lists_of_headings_are_recognized() {
         let cases = [
             ("", true),
             ("- Install\n- Set up\n\n- Run", true),

@@ -72,7 +72,7 @@ pub(super) fn spell(
     if unknown.is_empty() || !view.has_genre(Genre::Prose, filter) {
         return Ok(spelled);
     }
-    let mut told = Vec::new();
+    let mut replaced = Vec::new();
     for word in unknown.into_iter().rev() {
         let meant = meant(view, &word.to_lowercase(), filter)?;
         let Some(best) = meant.first() else { continue };
@@ -82,14 +82,14 @@ pub(super) fn spell(
             spelled.text = format!("{before}{}{after}", best.word);
         }
         let words: Vec<String> = meant.iter().map(|one| format!("{:?}", one.word)).collect();
-        told.push(format!(
+        replaced.push(format!(
             "No match for {word:?}; searched for {} instead.",
             words.join(" and ")
         ));
         let others = meant.iter().skip(1).map(|one| one.term.clone()).collect();
         spelled.others.push((best.term.clone(), others));
     }
-    notes.extend(told.into_iter().rev());
+    notes.extend(replaced.into_iter().rev());
     Ok(spelled)
 }
 

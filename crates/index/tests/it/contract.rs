@@ -34,12 +34,12 @@ macro_rules! store_contract {
             nothing_that_answers_is_said_with_the_nearest,
             any_text_can_be_asked_and_kept,
             the_last_of_two_puts_counts,
-            another_model_embeds_anew,
+            another_model_recomputes_vectors,
             a_model_that_is_away_leaves_words,
             a_word_is_as_rare_as_in_its_collection,
-            sources_are_told_with_their_kinds,
+            sources_are_listed_with_their_kinds,
             a_name_is_found_exactly,
-            words_are_told_with_those_near_them,
+            terms_are_found_with_similar_ones,
         }
     };
 }
@@ -354,7 +354,7 @@ impl Embedder for Letters {
     }
 }
 
-pub(crate) fn another_model_embeds_anew(place: &dyn Place) {
+pub(crate) fn another_model_recomputes_vectors(place: &dyn Place) {
     drop(filled(place));
     let letters = Arc::new(Letters(Identity { model: "letters".into(), dimensions: 2 }));
     let store = place.open(Arc::clone(&letters) as Arc<dyn Embedder>);
@@ -392,8 +392,8 @@ pub(crate) fn a_word_is_as_rare_as_in_its_collection(place: &dyn Place) {
         let filter = Filter { collections: vec!["app".into()], ..Filter::default() };
         let query = Query { filter, ..Query::new("user token") };
         let answer = search(store.as_ref(), Table::built_in().as_ref(), &query).unwrap();
-        let told = |hit: &docent_index::Hit| (hit.found.unit.id.clone(), hit.parts.words.to_bits());
-        answer.hits.iter().map(told).collect::<Vec<_>>()
+        let pair = |hit: &docent_index::Hit| (hit.found.unit.id.clone(), hit.parts.words.to_bits());
+        answer.hits.iter().map(pair).collect::<Vec<_>>()
     };
     let before = ask();
     assert!(!before.is_empty());
@@ -403,10 +403,10 @@ pub(crate) fn a_word_is_as_rare_as_in_its_collection(place: &dyn Place) {
     assert_eq!(ask(), before, "another collection changed what is rare in this one");
 }
 
-pub(crate) fn sources_are_told_with_their_kinds(place: &dyn Place) {
+pub(crate) fn sources_are_listed_with_their_kinds(place: &dyn Place) {
     let store = filled(place);
     write(store.as_ref(), vec![remove("app", "src/retry.rs")]);
-    let mut told: Vec<(String, u32)> = store
+    let mut summary: Vec<(String, u32)> = store
         .view()
         .unwrap()
         .sources("app")
@@ -414,10 +414,10 @@ pub(crate) fn sources_are_told_with_their_kinds(place: &dyn Place) {
         .into_iter()
         .map(|one| (one.path, one.kinds.values().sum()))
         .collect();
-    told.sort();
-    let units: u32 = told.iter().map(|(_, units)| units).sum();
+    summary.sort();
+    let units: u32 = summary.iter().map(|(_, units)| units).sum();
     assert_eq!(
-        told.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(),
+        summary.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(),
         ["src/draw/logo.rs", "src/login.rs"]
     );
     let others = store.view().unwrap().sources("lib").unwrap();
@@ -438,7 +438,7 @@ pub(crate) fn a_name_is_found_exactly(place: &dyn Place) {
     assert!(named(view.as_ref(), "login", &Filter::default(), 50).unwrap().is_empty());
 }
 
-pub(crate) fn words_are_told_with_those_near_them(place: &dyn Place) {
+pub(crate) fn terms_are_found_with_similar_ones(place: &dyn Place) {
     let store = filled(place);
     let page = unit("section", "Painting", "", "How a canvas is painted.");
     let page = Source { genre: Genre::Prose, ..source("manual", "a.md", vec![page]) };

@@ -1,4 +1,4 @@
-//! Files that are not what was written: noticed, said, and made anew; never served.
+//! Corrupt files are detected, reported and rebuilt; never used.
 
 use crate::project::{open, project, source, unit, write};
 use docent_index::{Change, Query, Store, StoreError, embed::Table, search};
@@ -131,7 +131,7 @@ fn damage_is_noticed_and_made_good() {
         let how = harm(&folder.path().join(&names[n % names.len()]), &mut numbers);
         let store = open(folder.path());
         match answers(&store) {
-            // What is not read, such as a lock, can't be told from what is whole.
+            // Damage to a file that is not read, such as a lock, can't be detected.
             Ok(got) => assert_eq!(got, want, "{how}"),
             Err(StoreError::Damaged { .. }) => {
                 noticed += 1;

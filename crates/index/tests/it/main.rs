@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 #![expect(
     clippy::disallowed_methods,
-    reason = "a test tells its children what to do by the environment"
+    reason = "tests control their child processes by environment variables"
 )]
 
 mod contract;

@@ -259,8 +259,8 @@ mod tests {
     fn a_damaged_list_says_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join(STATE), "{").unwrap();
-        let told = shelf(folder.path()).saved().unwrap_err().to_string();
-        assert_eq!(told, "crawl.json is corrupt; remove it to crawl the site from the start");
+        let message = shelf(folder.path()).saved().unwrap_err().to_string();
+        assert_eq!(message, "crawl.json is corrupt; remove it to crawl the site from the start");
         std::fs::write(folder.path().join(STATE), "{\"version\":9,\"pages\":[]}").unwrap();
         assert_eq!(shelf(folder.path()).saved().unwrap(), Saved::default());
     }

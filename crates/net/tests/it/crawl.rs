@@ -301,8 +301,8 @@ fn a_page_that_moves_is_kept_in_its_new_place() {
     assert_eq!(fixture.kept().len(), 3, "what moves for a while comes back");
     fixture.site.start = fixture.server.url("/docs/b.html");
     pages.set("/docs/b.html", Reply::to("https://elsewhere.test/"));
-    let told = fixture.crawl().problems.first().cloned().unwrap();
-    assert!(told.reason.contains("https://elsewhere.test/, outside the site"), "{told:?}");
+    let message = fixture.crawl().problems.first().cloned().unwrap();
+    assert!(message.reason.contains("https://elsewhere.test/, outside the site"), "{message:?}");
 }
 
 #[test]

@@ -82,12 +82,12 @@ fn a_named_address_is_fetched_under_our_name_and_without_cookies() {
 fn what_is_not_named_is_not_asked() {
     let server = Server::start(|_| Reply::html("secret"));
     let client = Client::new(Policy::parse(["docs.example.com"]).unwrap(), bounded());
-    let told = get(&client, &server.url("/")).unwrap_err().to_string();
+    let message = get(&client, &server.url("/")).unwrap_err().to_string();
     let want = format!(
         "the policy does not allow {}; add it to policy.network.hosts in ~/.config/docent/docent.toml",
         server.address
     );
-    assert_eq!(told, want);
+    assert_eq!(message, want);
     assert!(server.asked().is_empty());
 }
 
@@ -265,7 +265,7 @@ fn bomb() -> Vec<u8> {
 fn answers_are_bounded_packed_and_unpacked() {
     let server = Server::start(|asked| match asked.path.as_str() {
         "/fits" => Reply::new(200).body(&vec![b'a'; 100_000]),
-        "/told" => Reply::new(200).body(&vec![b'a'; 100_001]),
+        "/sized" => Reply::new(200).body(&vec![b'a'; 100_001]),
         "/chunked" => Reply::new(200).body(&vec![b'a'; 1 << 20]).chunked(),
         "/bomb" => Reply::new(200).body(&bomb()).with("content-encoding", "gzip"),
         "/torn" => Reply::new(200).body(&bomb()[..500]).with("content-encoding", "gzip"),
@@ -274,7 +274,7 @@ fn answers_are_bounded_packed_and_unpacked() {
     });
     let client = client(&server);
     assert_eq!(get(&client, &server.url("/fits")).unwrap().body.len(), 100_000);
-    for path in ["/told", "/chunked", "/bomb"] {
+    for path in ["/sized", "/chunked", "/bomb"] {
         let error = get(&client, &server.url(path)).unwrap_err();
         assert!(matches!(error, FetchError::TooLarge { limit: 100_000, .. }), "{path}: {error:?}");
         let first = Body::First(1_000);

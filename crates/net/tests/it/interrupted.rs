@@ -98,7 +98,7 @@ fn a_kill_at_any_step_costs_one_request_at_most() {
 }
 
 #[test]
-fn a_crawl_stops_when_told_and_goes_on_later() {
+fn a_crawl_stops_on_request_and_resumes_later() {
     let fixture = Fixture::new(site().serve());
     let seen = Cell::new((0, 0));
     let mut rounds = 0;

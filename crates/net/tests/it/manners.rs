@@ -172,8 +172,8 @@ fn a_site_that_fails_ten_times_in_a_row_is_given_up() {
     assert_eq!(crawled.end, End::GaveUp);
     // robots.txt, the first page, four failures, a page, ten failures.
     assert_eq!(fixture.server.asked().len(), 2 + 4 + 1 + 10);
-    let told = crawled.problems.last().unwrap();
-    assert!(told.reason.contains("10 requests in a row failed"), "{told:?}");
+    let message = crawled.problems.last().unwrap();
+    assert!(message.reason.contains("10 requests in a row failed"), "{message:?}");
     for number in 0..50 {
         pages.set(&format!("/docs/{number}"), Reply::html(&number.to_string()));
     }

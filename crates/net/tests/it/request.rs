@@ -54,8 +54,8 @@ fn what_a_request_carries_is_not_sent_on() {
             assert!(!format!("{error} {error:?}").contains(KEY));
         }
         let again = Request::post(server.url("/"), "text/plain", Vec::new());
-        let told = client.send(&again, MOST).unwrap_err().to_string();
-        assert!(told.contains("is not forwarded"), "{told}");
+        let message = client.send(&again, MOST).unwrap_err().to_string();
+        assert!(message.contains("is not forwarded"), "{message}");
     }
     assert!(other.asked().is_empty(), "nothing was sent on");
 }
@@ -75,7 +75,7 @@ fn a_request_that_carries_nothing_follows_redirects_that_the_policy_allows() {
 }
 
 #[test]
-fn a_key_goes_nowhere_that_the_policy_does_not_name_and_is_not_told() {
+fn a_key_goes_only_to_allowed_hosts_and_is_not_shown() {
     let server = Server::start(|_| Reply::html("x"));
     let request = Request::get(server.url("/")).secret("authorization", format!("Bearer {KEY}"));
     let none = Client::new(Policy::default(), Limits::default());

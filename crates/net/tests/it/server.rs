@@ -34,7 +34,7 @@ pub(crate) struct Reply {
     body: Vec<u8>,
     /// Between two bytes of the whole answer.
     drip: Option<Duration>,
-    /// Whether the length is told.
+    /// Whether to send no content length.
     chunked: bool,
 }
 

@@ -23,7 +23,7 @@ function ask(method, params) {
 // Calls a tool of the server through the host. Throws the tool's error message.
 async function call(name, args) {
   const result = await ask('tools/call', {name, arguments: args})
-  if (result.isError) throw new Error(told(result) || `${name} failed and does not say why.`)
+  if (result.isError) throw new Error(resultText(result) || `${name} failed and does not say why.`)
   return result
 }
 
@@ -32,7 +32,7 @@ function openLink(url) {
 }
 
 // The text of a result, as a model sees it.
-function told(result) {
+function resultText(result) {
   const blocks = Array.isArray(result?.content) ? result.content : []
   return blocks.filter((block) => block.type === 'text').map((block) => block.text).join('\n\n')
 }
@@ -157,5 +157,5 @@ const table = (head, rows) => h('div.wide', {tabindex: 0, role: 'region', 'aria-
 // Preformatted text. It is focusable, so that the keyboard can scroll it.
 const block = (text) => h('pre', {tabindex: 0}, text)
 // Fallback for an answer without structured fields: its text.
-const plain = (result) => block(told(result) || 'The answer is empty.')
+const plain = (result) => block(resultText(result) || 'The answer is empty.')
 

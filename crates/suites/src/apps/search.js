@@ -45,7 +45,7 @@ function more(words, ask) {
   const button = h('button.link', {type: 'button', 'aria-expanded': 'false', onclick: async () => {
     if (!text.textContent) {
       button.disabled = true
-      text.textContent = await ask().then(told, (error) => error.message)
+      text.textContent = await ask().then(resultText, (error) => error.message)
       button.disabled = false
     }
     text.hidden = !text.hidden

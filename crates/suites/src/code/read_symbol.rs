@@ -349,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_are_told_by_path_or_name() {
+    fn tests_are_recognized_by_path_or_name() {
         for path in [
             "tests/a.py",
             "pkg/test_a.py",

@@ -644,9 +644,10 @@ async fn progress_grows_and_says_what_is_done() {
     let context = CallContext::new(listener.clone(), CancellationToken::new(), None);
     call_in(&suite, "parse_files", json!({"files": ["src"]}), &context).await.unwrap();
     let steps = listener.steps.lock().unwrap().clone();
-    let told: Vec<(f64, Option<f64>, &str)> =
+    let reported: Vec<(f64, Option<f64>, &str)> =
         steps.iter().map(|s| (s.done, s.total, s.message.as_str())).collect();
-    assert_eq!(told, [(0.0, Some(2.0), "parsing src/auth.ts"), (2.0, Some(2.0), "parsed 2 files")]);
+    let want = [(0.0, Some(2.0), "parsing src/auth.ts"), (2.0, Some(2.0), "parsed 2 files")];
+    assert_eq!(reported, want);
 }
 
 #[tokio::test]

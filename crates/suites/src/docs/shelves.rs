@@ -166,10 +166,10 @@ impl Ground for Shelves {
             if let Ok(report) = &report {
                 self.keep_problems(report);
             }
-            let told = report.as_ref().ok().cloned();
+            let announced = report.as_ref().ok().cloned();
             synced(report);
             // Announce changes only after they are in the index.
-            if let Some(report) = told {
+            if let Some(report) = announced {
                 self.tell_of(&report, &batch);
             }
         }

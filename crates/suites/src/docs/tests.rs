@@ -406,7 +406,7 @@ async fn edits_are_seen_by_the_next_call() {
     put(folder.path(), "docs/ubuntu/deep/animals.txt", "A zebra is striped.");
     eventually(&suite, "zebra", &["ubuntu/deep/animals.txt"]).await;
     put(folder.path(), "docs/ubuntu/deep/animals.txt", "A giraffe is tall, and taller than that.");
-    // What was found is looked at again before it is told.
+    // A hit is checked again before it is returned.
     assert_eq!(sources(&find("zebra").await.unwrap()), Vec::<String>::new());
     eventually(&suite, "giraffe", &["ubuntu/deep/animals.txt"]).await;
     fs::remove_file(folder.path().join("docs/ubuntu/deep/animals.txt")).unwrap();

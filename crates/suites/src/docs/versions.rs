@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_told_from_versions() {
+    fn version_folders_are_recognized() {
         for version in ["v1", "15", "1.2.3", "3.x", "stable"] {
             assert!(is_version(version), "{version}");
         }

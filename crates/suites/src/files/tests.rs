@@ -384,12 +384,12 @@ fn a_walk_is_sorted_and_leaves_out_what_it_must() {
 fn both_ways(roots: &Roots, from: &str, options: WalkOptions) -> Vec<String> {
     let one_by_one = names(roots, from, options);
     let place = roots.resolve(from).unwrap();
-    let told = |item: &Result<Entry, Problem>| match item {
+    let line = |item: &Result<Entry, Problem>| match item {
         Ok(entry) => entry.place.to_string(),
         Err(problem) => format!("! {problem}"),
     };
     let at_once: Vec<String> =
-        roots.walk_all(&place, options, &|| false).iter().map(told).collect();
+        roots.walk_all(&place, options, &|| false).iter().map(line).collect();
     let sorted =
         |names: &[String]| names.iter().cloned().collect::<std::collections::BTreeSet<_>>();
     assert_eq!(sorted(&one_by_one), sorted(&at_once));
@@ -451,7 +451,7 @@ fn rules_count_as_other_tools_count_them() {
 
 #[test]
 #[cfg(unix)]
-fn a_file_of_rules_that_is_none_is_told_and_counts_for_nothing() {
+fn an_unusable_ignore_file_is_reported_and_ignored() {
     use std::os::unix::fs::symlink;
     let pipe = |path: &Path| {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

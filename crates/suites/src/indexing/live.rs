@@ -272,7 +272,7 @@ impl<G: Ground> Live<G> {
     pub(crate) fn ready(self: &Arc<Self>, context: &CallContext) -> Result<Phase, ToolError> {
         self.start();
         let begin = Instant::now();
-        let mut told = None;
+        let mut reported = None;
         let mut state = self.state();
         loop {
             let opened = state.opened.is_some();
@@ -283,7 +283,7 @@ impl<G: Ground> Live<G> {
                 _ => {}
             }
             if let Phase::Building(done, total @ 1..) = state.phase
-                && told.replace(done) != Some(done)
+                && reported.replace(done) != Some(done)
             {
                 let message = format!("indexed {done} of {total} files");
                 context.progress(done as u64, Some(total as u64), message);

@@ -124,8 +124,8 @@ impl File {
         let (genre, units) = match self.reader {
             Reader::Code(language) => {
                 let text = String::from_utf8_lossy(&bytes);
-                let told = Language::of_text(&self.path, &text).filter(|_| !self.wanted);
-                let language = told.unwrap_or(language);
+                let detected = Language::of_text(&self.path, &text).filter(|_| !self.wanted);
+                let language = detected.unwrap_or(language);
                 let units = try_code_units(language, &self.path, &text).map_err(|error| {
                     Problem { path: self.path.clone(), reason: error.to_string() }
                 })?;

@@ -150,7 +150,7 @@ fn secrets_and_links_out_are_not_indexed() {
 }
 
 #[test]
-fn roots_are_told_apart_and_no_file_is_read_twice() {
+fn roots_are_distinct_and_no_file_is_read_twice() {
     let world = World::new();
     world.write("one/a.py", GREET).write("two/a.py", GREET).write("one/in/b.py", GREET);
     let sync_of =
@@ -167,7 +167,7 @@ fn roots_are_told_apart_and_no_file_is_read_twice() {
 }
 
 #[test]
-fn how_far_it_is_behind_is_told_without_a_write() {
+fn the_lag_is_measured_without_a_write() {
     let world = World::new();
     world.write("one/a.py", GREET).write("one/b.py", GREET).write("one/c.py", GREET);
     world.check([3, 3, 0, 0]);
@@ -239,20 +239,20 @@ fn a_run_goes_on_where_the_last_one_failed() {
 }
 
 #[test]
-fn progress_is_told_and_stopping_keeps_what_is_there() {
+fn progress_is_reported_and_stopping_keeps_written_files() {
     let world = World::new();
     for n in 0..AT_ONCE + 10 {
         world.write(&format!("one/f{n}.py"), format!("def f{n}(): pass\n"));
     }
     let (roots, all) = (world.roots(&["one"]), AT_ONCE + 10);
-    let told = Mutex::new(Vec::new());
-    let progress = |done, of| told.lock().unwrap().push((done, of));
-    let stopped = || told.lock().unwrap().len() > 1;
+    let steps = Mutex::new(Vec::new());
+    let progress = |done, of| steps.lock().unwrap().push((done, of));
+    let stopped = || steps.lock().unwrap().len() > 1;
     let callbacks = Callbacks { progress: &progress, stopped: &stopped };
     let report = sync(&roots, &world.store, callbacks).unwrap();
     assert!(report.stopped);
     assert_eq!(report.changed, AT_ONCE);
-    assert_eq!(*told.lock().unwrap(), [(0, all), (AT_ONCE, all)]);
+    assert_eq!(*steps.lock().unwrap(), [(0, all), (AT_ONCE, all)]);
     let at_once = Callbacks { stopped: &|| true, ..Callbacks::default() };
     let report = sync(&roots, &world.store, at_once).unwrap();
     assert_eq!((report.stopped, report.removed), (true, 0), "what was not looked for is not gone");
@@ -260,7 +260,7 @@ fn progress_is_told_and_stopping_keeps_what_is_there() {
 }
 
 #[test]
-fn a_damaged_index_is_made_anew_and_says_why() {
+fn a_corrupt_index_is_rebuilt_and_says_why() {
     let world = World::new();
     world.write("one/a.py", GREET);
     world.check([1, 1, 0, 0]);
@@ -309,7 +309,7 @@ fn an_index_follows_its_files_until_it_is_stopped() {
         fs::rename(world.path("two/late"), world.path("one/late")).unwrap();
         let mut problems = Vec::new();
         while problems.is_empty() {
-            problems = reports.recv_timeout(SOON).expect("no problem was told").unwrap().problems;
+            problems = reports.recv_timeout(SOON).expect("no problem was reported").unwrap().problems;
         }
         assert_eq!(problems[0].path, "late/bad\u{fffd}.py");
         stop.store(true, Ordering::SeqCst);

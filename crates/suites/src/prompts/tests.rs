@@ -120,9 +120,9 @@ async fn a_file_comes_with_its_text() {
 async fn a_long_file_is_cut_between_characters_and_says_so() {
     let (_root, suite) = suite(&[]);
     let answer = render(&suite, "explain_file", json!({"path": "long.txt"})).await.unwrap();
-    let told = texts(&answer);
-    assert_eq!(told[1].len(), 102_400);
-    assert!(told[2].contains("Only the first 102400 of 120001 bytes of long.txt"), "{}", told[2]);
+    let parts = texts(&answer);
+    assert_eq!(parts[1].len(), 102_400);
+    assert!(parts[2].contains("Only the first 102400 of 120001 bytes of long.txt"), "{}", parts[2]);
 }
 
 #[tokio::test]
@@ -130,13 +130,13 @@ async fn a_repository_comes_with_its_facts_and_readme() {
     let (_root, suite) = suite(&[]);
     for arguments in [json!({}), json!({"path": "."}), json!({"path": ""})] {
         let answer = render(&suite, "document_repository", arguments).await.unwrap();
-        let told = texts(&answer);
+        let parts = texts(&answer);
         assert!(
-            told[1].contains("(path .)") && told[1].contains("## Documentation gaps"),
+            parts[1].contains("(path .)") && parts[1].contains("## Documentation gaps"),
             "{}",
-            told[1]
+            parts[1]
         );
-        assert_eq!(told[2], "# Sample\n");
+        assert_eq!(parts[2], "# Sample\n");
     }
     let inside = render(&suite, "document_repository", json!({"path": "src"})).await.unwrap();
     assert_eq!(texts(&inside).len(), 2);

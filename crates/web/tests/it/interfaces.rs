@@ -28,7 +28,7 @@ fn provider(name: &str, server: &Server) -> Provider {
     }
 }
 
-/// What a provider makes of an answer: how many results, or what it tells.
+/// The result of a provider for a response: the hits, or the error.
 fn asked(name: &str, reply: Reply) -> (Result<Vec<docent_web::Hit>, String>, Asked) {
     let server = Server::start(move |_| reply.clone());
     let query = Query::parse("lamp & oil", 3)
@@ -38,8 +38,8 @@ fn asked(name: &str, reply: Reply) -> (Result<Vec<docent_web::Hit>, String>, Ask
     let provider = provider(name, &server);
     let found = search(&query, &[provider], &client(&[&server]), &|| false);
     if let Err(error) = &found {
-        let told = format!("{error} {error:?}");
-        assert!(!told.contains(KEY), "{told}");
+        let message = format!("{error} {error:?}");
+        assert!(!message.contains(KEY), "{message}");
     }
     let found = found.map(|found| found.results).map_err(|error| error.to_string());
     (found, server.asked().remove(0))
@@ -74,7 +74,7 @@ fn each_is_asked_in_its_own_way() {
 }
 
 #[test]
-fn a_region_that_is_not_known_is_left_out_and_told() {
+fn an_unsupported_region_is_dropped_and_reported() {
     let page = json!({"type": "search", "results": []});
     let server = Server::start(move |_| json_reply(&page));
     for (name, region, country, note) in [
@@ -120,7 +120,7 @@ fn answers_are_read() {
 }
 
 #[test]
-fn nothing_found_is_told_from_failures() {
+fn no_results_differ_from_failures() {
     for (name, page, want) in [
         ("searxng", json!({"results": []}), Ok(0)),
         (
@@ -146,7 +146,7 @@ fn nothing_found_is_told_from_failures() {
         let got = asked(name, json_reply(&page)).0.map(|results| results.len());
         match (&got, want) {
             (Ok(count), Ok(want)) if *count == want => {}
-            (Err(told), Err(part)) if told.contains(part) => {}
+            (Err(message), Err(part)) if message.contains(part) => {}
             _ => panic!("{name} {page}: {got:?}, not {want:?}"),
         }
     }
@@ -192,8 +192,8 @@ fn each_failure_says_what_to_do() {
             "to https://elsewhere.test, which is not followed; set its URL",
         ),
     ] {
-        let told = asked(name, reply).0.unwrap_err();
-        assert!(told.contains(want) && told.len() < 1000, "{name}: {told:.1000}");
+        let message = asked(name, reply).0.unwrap_err();
+        assert!(message.contains(want) && message.len() < 1000, "{name}: {message:.1000}");
     }
 }
 
@@ -210,10 +210,10 @@ fn an_instance_without_a_key_is_sent_none_and_one_in_the_open_is_sent_no_key() {
     let found = search(&query, &[of("/")], &client(&[&server]), &|| false).unwrap();
     assert_eq!(found.results.len(), 1);
     assert_eq!(server.asked().remove(0).header("authorization"), None);
-    let told = search(&query, &[of("/closed/")], &client(&[&server]), &|| false).unwrap_err();
-    assert!(told.to_string().contains("searxng requires a key"), "{told}");
-    let told = search(&query, &[of("/shut/")], &client(&[&server]), &|| false).unwrap_err();
-    assert!(told.to_string().ends_with("settings.yml and restart it"), "{told}");
+    let message = search(&query, &[of("/closed/")], &client(&[&server]), &|| false).unwrap_err();
+    assert!(message.to_string().contains("searxng requires a key"), "{message}");
+    let message = search(&query, &[of("/shut/")], &client(&[&server]), &|| false).unwrap_err();
+    assert!(message.to_string().ends_with("settings.yml and restart it"), "{message}");
     server.asked();
     // Named or not: what goes to another machine unencrypted can be read on the way.
     let port = server.address.port();
@@ -222,8 +222,8 @@ fn an_instance_without_a_key_is_sent_none_and_one_in_the_open_is_sent_no_key() {
     let open = Client::new(policy, Limits::default());
     let base = Url::parse(&format!("http://localhost:{port}/")).unwrap();
     let providers = [Provider::SearXng { base, key: Key::parse(KEY) }];
-    let told = search(&query, &providers, &open, &|| false).unwrap_err().to_string();
-    assert!(told.contains("without encryption"), "{told}");
+    let message = search(&query, &providers, &open, &|| false).unwrap_err().to_string();
+    assert!(message.contains("without encryption"), "{message}");
     assert!(server.asked().is_empty());
 }
 
@@ -250,7 +250,7 @@ fn the_next_provider_is_asked_and_all_failures_are_kept() {
 fn a_provider_that_never_answers_leaves_the_next_one_its_time() {
     let page = json!({"results": [{"url": "https://a.test/", "title": "A"}]});
     let searxng = Server::start(move |_| json_reply(&page));
-    // Its connections are made, and nobody takes them.
+    // Connections are established but never accepted.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = Url::parse(&format!("http://{}/", silent.local_addr().unwrap())).unwrap();
     let rules = [searxng.rule(), format!("{}:{}", base.host_str().unwrap(), base.port().unwrap())];
@@ -285,23 +285,23 @@ fn without_a_key_nothing_is_asked() {
         [Provider::Brave { base: base(), key: None }, Provider::Tavily { base: base(), key: None }]
     {
         let name = provider.name();
-        let told = search(&query, &[provider], &client(&[&server]), &|| false).unwrap_err();
-        assert!(told.to_string().contains(&format!("{name} requires a key")), "{told}");
+        let message = search(&query, &[provider], &client(&[&server]), &|| false).unwrap_err();
+        assert!(message.to_string().contains(&format!("{name} requires a key")), "{message}");
     }
     let long = Query::parse(&"word ".repeat(51), 1).unwrap();
     let brave = provider("brave", &server);
-    let told = search(&long, &[brave], &client(&[&server]), &|| false).unwrap_err().to_string();
-    assert!(told.contains("at most 400 characters and 50 words"), "{told}");
+    let message = search(&long, &[brave], &client(&[&server]), &|| false).unwrap_err().to_string();
+    assert!(message.contains("at most 400 characters and 50 words"), "{message}");
     assert!(server.asked().is_empty());
 }
 
 #[test]
-fn a_key_goes_only_where_nobody_can_read_it_on_the_way() {
+fn a_key_is_sent_only_encrypted() {
     let base = Url::parse("http://api.example.test/").unwrap();
     let provider = Provider::Brave { base, key: Key::parse(KEY) };
     let policy = Policy::parse(["api.example.test"]).unwrap();
     let client = Client::new(policy, Limits::default());
     let query = Query::parse("x", 1).unwrap();
-    let told = search(&query, &[provider], &client, &|| false).unwrap_err().to_string();
-    assert!(told.contains("without encryption"), "{told}");
+    let message = search(&query, &[provider], &client, &|| false).unwrap_err().to_string();
+    assert!(message.contains("without encryption"), "{message}");
 }

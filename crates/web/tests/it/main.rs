@@ -10,7 +10,7 @@ mod server;
 use docent_net::{Client, Limits, Policy};
 use server::Server;
 
-/// May reach these servers, and nobody else.
+/// A client that may reach only these servers.
 fn client(servers: &[&Server]) -> Client {
     client_with(servers, Limits::default())
 }

@@ -1,4 +1,4 @@
-//! Pages as they are served: read, bounded, refused, or told to be no page.
+//! Reading pages from a server: parsing, limits, refusals and errors.
 
 use crate::{
     client, client_with,
@@ -88,10 +88,10 @@ fn a_section_is_found_by_heading_anchor_and_fragment() {
         assert_eq!(page.section.as_deref(), Some("Parts"));
         assert_eq!(page.sections.len(), 4, "the others can still be asked for");
     }
-    let told = fetch(&server, "/", Some("Price")).unwrap_err().to_string();
+    let message = fetch(&server, "/", Some("Price")).unwrap_err().to_string();
     assert!(
-        told.contains("no section \"Price\"; its sections are: Oil lamps; Parts; Sizes; Care"),
-        "{told}"
+        message.contains("no section \"Price\"; its sections are: Oil lamps; Parts; Sizes; Care"),
+        "{message}"
     );
     let whole = fetch(&server, "/#nowhere", None).unwrap();
     assert!(whole.section.is_none() && whole.notes[0].contains("#nowhere"), "{:?}", whole.notes);
@@ -199,7 +199,7 @@ fn other_formats_are_read_as_they_came() {
 }
 
 #[test]
-fn what_is_no_page_is_told() {
+fn what_is_not_a_page_is_reported() {
     let typed = |kind: &str, body: &[u8]| Reply::new(200).with("content-type", kind).body(body);
     let app = "<html><head><script src=a.js></script></head><body><noscript>You need to enable JavaScript.</noscript>\
                <div id=root></div></body></html>";
@@ -227,8 +227,8 @@ fn what_is_no_page_is_told() {
         ("500", Reply::new(500), "status 500"),
         ("no text", Reply::html("<html><body><div></div></body></html>"), "no text to read"),
     ] {
-        let told = told(reply);
-        assert!(told.contains(want), "{name}: {told}");
+        let message = told(reply);
+        assert!(message.contains(want), "{name}: {message}");
     }
 }
 
@@ -271,9 +271,9 @@ fn the_network_is_off_until_the_policy_names_the_host() {
     let none = Client::new(Policy::default(), Limits::default());
     let limits = PageLimits::default();
     let ask = |url: &str| fetch_page(url, None, &none, &limits).unwrap_err();
-    let told = ask("https://docs.example.com/x").to_string();
+    let message = ask("https://docs.example.com/x").to_string();
     for part in ["the network is off", "[policy.network]\nhosts = [\"docs.example.com\"]"] {
-        assert!(told.contains(part), "{told}");
+        assert!(message.contains(part), "{message}");
     }
     for url in ["", "x", "ftp://a.test/", "file:///etc/passwd", "javascript:x", "https://"] {
         assert!(matches!(ask(url), FetchPageError::BadUrl { .. }), "{url}");

@@ -72,7 +72,7 @@ fn the_html_page_is_read() {
 
 #[test]
 fn the_lite_page_is_read_when_the_other_fails_and_the_failure_is_kept() {
-    for (html, told) in [
+    for (html, message) in [
         (Reply::new(500), "status 500"),
         (Reply::new(403), "status 403"),
         (accepted(""), "202 Accepted"),
@@ -89,7 +89,7 @@ fn the_lite_page_is_read_when_the_other_fails_and_the_failure_is_kept() {
     ] {
         let (found, asked) = ask(html, Reply::html(LITE));
         let found = found.unwrap();
-        assert_eq!(titles(&found), ["Oil lamp & oil", "Plain"], "{told}");
+        assert_eq!(titles(&found), ["Oil lamp & oil", "Plain"], "{message}");
         let first = &found.results[0];
         assert_eq!(first.url, "https://encyclopedia.test/wiki/Lamp");
         assert_eq!(first.snippet, "An oil lamp burns oil.");
@@ -100,8 +100,8 @@ fn the_lite_page_is_read_when_the_other_fails_and_the_failure_is_kept() {
         );
         let failures: Vec<String> = found.failures.iter().map(ToString::to_string).collect();
         assert_eq!(failures.len(), 1, "{failures:?}");
-        assert!(failures[0].contains(told), "{told}: {failures:?}");
-        assert_eq!(asked.len(), 2, "{told}");
+        assert!(failures[0].contains(message), "{message}: {failures:?}");
+        assert_eq!(asked.len(), 2, "{message}");
     }
 }
 
@@ -109,7 +109,7 @@ fn the_lite_page_is_read_when_the_other_fails_and_the_failure_is_kept() {
 fn nothing_found_is_an_answer_only_where_the_page_says_so() {
     let (found, asked) = ask(Reply::html(HTML_NONE), Reply::html(LITE));
     assert!(found.unwrap().results.is_empty());
-    assert_eq!(asked.len(), 1, "it is an answer: nobody else is asked");
+    assert_eq!(asked.len(), 1, "it is an answer: no other provider is tried");
     let (found, _) = ask(Reply::new(500), Reply::html(LITE_NONE));
     assert!(found.unwrap().results.is_empty());
     let adverts = HTML.split("<div class=\"result results_links results_links_deep web-result \">");
@@ -147,8 +147,8 @@ fn a_search_that_is_sent_on_says_what_to_do() {
     ] {
         let query = Query::parse(text, 5).unwrap();
         let found = search(&query, &[duck(&server)], &client(&[&server]), &|| false).unwrap();
-        let told = found.failures[0].to_string();
-        assert!(told.contains(want), "{text}: {told}");
+        let message = found.failures[0].to_string();
+        assert!(message.contains(want), "{text}: {message}");
     }
 }
 
@@ -196,11 +196,11 @@ fn the_form_carries_the_words_the_region_and_the_time() {
 }
 
 #[test]
-fn every_failure_is_told_when_nobody_answers() {
+fn every_failure_is_reported_if_no_provider_answers() {
     let (found, _) = ask(accepted(CHALLENGE), Reply::new(403));
-    let told = found.unwrap_err().to_string();
+    let message = found.unwrap_err().to_string();
     for part in ["no provider answered", "bot check", "configure another provider", "status 403"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(message.contains(part), "{part}: {message}");
     }
     let Err(none) = search(&query(), &[], &client(&[]), &|| false) else { panic!("no provider") };
     assert!(none.to_string().contains("no search provider is configured"));
@@ -210,30 +210,32 @@ fn every_failure_is_told_when_nobody_answers() {
 fn the_network_is_off_until_the_policy_names_the_hosts() {
     let provider = Provider::duckduckgo().unwrap();
     let off = docent_net::Client::new(Policy::default(), Limits::default());
-    let told = search(&query(), std::slice::from_ref(&provider), &off, &|| false);
-    let told = told.unwrap_err().to_string();
+    let message = search(&query(), std::slice::from_ref(&provider), &off, &|| false);
+    let message = message.unwrap_err().to_string();
     for part in [
         "the network is off",
         "~/.config/docent/docent.toml",
         "[policy.network]\nhosts = [\"html.duckduckgo.com\", \"lite.duckduckgo.com\"]",
     ] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(message.contains(part), "{part}: {message}");
     }
     let server = playing(Reply::html(HTML), Reply::new(500));
-    let told = search(&query(), &[provider, duck(&server)], &off, &|| false).unwrap_err();
-    let SearchError::NotAllowed { is_off: true, hosts, .. } = &told else { panic!("{told:?}") };
+    let message = search(&query(), &[provider, duck(&server)], &off, &|| false).unwrap_err();
+    let SearchError::NotAllowed { is_off: true, hosts, .. } = &message else {
+        panic!("{message:?}")
+    };
     assert_eq!(hosts.len(), 3, "each host once: {hosts:?}");
     assert!(server.asked().is_empty());
 }
 
 #[test]
-fn a_provider_that_is_not_named_is_told_beside_one_that_answers() {
+fn a_provider_that_is_not_allowed_is_reported_beside_one_that_answers() {
     let server = playing(Reply::html(HTML), Reply::new(500));
     let providers = [Provider::duckduckgo().unwrap(), duck(&server)];
     let found = search(&query(), &providers, &client(&[&server]), &|| false).unwrap();
     assert_eq!(found.results.len(), 2);
-    let told: Vec<String> = found.failures.iter().map(ToString::to_string).collect();
-    assert!(told[0].contains("adds \"html.duckduckgo.com\" to the list"), "{told:?}");
+    let message: Vec<String> = found.failures.iter().map(ToString::to_string).collect();
+    assert!(message[0].contains("adds \"html.duckduckgo.com\" to the list"), "{message:?}");
 }
 
 #[test]
@@ -246,13 +248,13 @@ fn a_provider_that_is_not_named_takes_none_of_the_time() {
     let providers = [not_named(), silent(), not_named(), not_named()];
     let Err(SearchError::Failed(failures)) = search(&query(), &providers, &client, &|| false)
     else {
-        panic!("nobody answers");
+        panic!("no provider answers");
     };
     let had = failures.iter().find_map(|failure| match &failure.trouble {
         Trouble::TimedOut(FetchError::TimedOut { limit, .. }) => Some(*limit),
         _ => None,
     });
-    // What it had is told with its failure, and is no time that was measured.
+    // The failure shows the time limit, not a measured time.
     assert!(had.is_some_and(|had| had > whole / 2), "{had:?}: {failures:?}");
 }
 
@@ -277,13 +279,14 @@ fn bombs_endless_and_slow_pages_are_bounded() {
         let whole =
             if name == "slow" { Duration::from_millis(300) } else { Duration::from_mins(1) };
         let client = client_with(&[&server], Limits { whole, ..Limits::default() });
-        let told = search(&query(), &[duck(&server)], &client, &|| false).unwrap_err().to_string();
-        assert!(told.contains(want), "{name}: {told}");
+        let error = search(&query(), &[duck(&server)], &client, &|| false).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains(want), "{name}: {message}");
     }
 }
 
 #[test]
-fn nobody_else_is_asked_once_the_caller_is_gone() {
+fn no_further_provider_is_tried_once_the_caller_is_gone() {
     let server = playing(Reply::new(500), Reply::html(LITE));
     let asked = AtomicUsize::new(0);
     let stop = || asked.fetch_add(1, Ordering::SeqCst) > 0;

@@ -11,7 +11,7 @@ async fn hear(changes: &mut broadcast::Receiver<Change>, wanted: &Change) {
 }
 
 #[tokio::test]
-async fn a_changed_file_is_announced_and_read_anew() {
+async fn a_changed_file_is_announced_and_reread() {
     let (folder, suite) = project();
     call(&suite, "parse_files", json!({"files": ["src"]})).await.unwrap();
     let uri = "ast://project/src/users.ts";

@@ -117,7 +117,7 @@ async fn an_outline_takes_as_much_room_as_there_is() {
 }
 
 #[tokio::test]
-async fn the_state_of_the_index_is_told() {
+async fn index_status_reports_the_index() {
     let (folder, suite) = shop();
     put(folder.path(), "node_modules/x/index.js", "function x() {}");
     put(folder.path(), "api_pb2.py", "def x(): pass");
