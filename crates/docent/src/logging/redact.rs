@@ -80,14 +80,14 @@ impl<W: Write> Write for Masked<W> {
         let text = text.trim_end_matches('\n');
         let (masked, is_cut) = self.redactor.mask_head(text, LONGEST);
         // Untrusted text must not look like a separate line, nor control the terminal.
-        let mut line = one_line(&masked).into_owned();
+        let mut safe = one_line(&masked).into_owned();
         if self.colors {
-            line = painted(line);
+            safe = painted(safe);
         }
         if is_cut {
-            line = cut_short(&line, text, self.colors);
+            safe = cut_short(&safe, text, self.colors);
         }
-        self.inner.write_all(format!("{line}\n").as_bytes())?;
+        self.inner.write_all(format!("{safe}\n").as_bytes())?;
         Ok(line.len())
     }
 

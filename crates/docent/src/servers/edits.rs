@@ -31,13 +31,13 @@ pub(super) fn add(flags: &AddFlags) -> anyhow::Result<Printed> {
         UsedWrongly(format!("{problem}{more}"))
     })?;
     config::write_file(&file, &edited.text)?;
-    let mut text =
+    let mut output =
         format!("Added to {}. To test it: docent servers test {}\n", file.display(), flags.name);
     let notes = faults_of(&flags.name, &inputs);
     for note in &notes {
-        writeln!(text, "note: {note}").unwrap_or_default();
+        writeln!(output, "note: {note}").unwrap_or_default();
     }
-    Ok(flags.common.printed(text, &json!({"added": flags.name, "file": file, "notes": notes})))
+    Ok(flags.common.printed(output, &json!({"added": flags.name, "file": file, "notes": notes})))
 }
 
 /// Returns the problems of an entry as configured now, such as an unset variable.
@@ -107,6 +107,6 @@ pub(super) fn remove(name: &str, common: &Common) -> anyhow::Result<Printed> {
     if let Ok(config) = cli::load(&inputs) {
         memory(&config).forget(name);
     }
-    let text = format!("Removed from {}.\n", file.display());
-    Ok(common.printed(text, &json!({"removed": name, "file": file})))
+    let output = format!("Removed from {}.\n", file.display());
+    Ok(common.printed(output, &json!({"removed": name, "file": file})))
 }
