@@ -1,4 +1,4 @@
-//! What is found in the files of a folder, one line of JSON a file, for oracles to be held against.
+//! Prints the analysis results of a folder's files, one JSON line per file, for comparison with oracles.
 //!
 //!     cargo run -p docent-syntax --example facts -- FOLDER [definitions|complexity|imports|security|patterns|shapes]
 #![expect(clippy::disallowed_methods, reason = "the example reads the files that it is given")]

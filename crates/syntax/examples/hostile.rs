@@ -22,7 +22,7 @@ use docent_syntax::{
 };
 use std::fs;
 
-/// Milliseconds that this thread has computed.
+/// CPU time of this thread in milliseconds.
 fn cpu_milliseconds() -> u64 {
     let all = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = all.split_whitespace().next().and_then(|first| first.parse::<u64>().ok());

@@ -1,5 +1,5 @@
-//! What syn finds in the Rust files of a folder, one line of JSON a file: `tests/oracles/definitions.py` holds it
-//! against what docent finds.
+//! Prints what syn finds in the Rust files of a folder, one JSON line per file: `tests/oracles/definitions.py` compares
+//! it with docent's results.
 #![expect(clippy::disallowed_methods, reason = "the example reads the files that it is given")]
 
 use serde_json::{Value, json};
@@ -141,7 +141,7 @@ fn main() -> io::Result<()> {
     files.sort();
     let mut out = io::stdout().lock();
     for file in files {
-        // What syn can't read says nothing.
+        // Files that syn cannot parse are skipped.
         let Ok(parsed) = syn::parse_file(&fs::read_to_string(&file).unwrap_or_default()) else {
             continue;
         };

@@ -315,7 +315,7 @@ pub fn matches<'tree>(
     matches_near(tree, query, node, text, DEEPEST)
 }
 
-/// Every match of a query that starts at most so many levels under a node.
+/// All matches of a query that start at most this many levels below a node.
 pub(crate) fn matches_near<'tree>(
     tree: &SyntaxTree,
     query: &'static Query,

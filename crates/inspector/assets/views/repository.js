@@ -173,7 +173,7 @@ class Repository {
       const node = await ways[this.place.show]()
       if (mine !== this.running || mine.signal.aborted) return
       put(this.panel, node)
-      this.centre()
+      this.center()
       const first = (what) => this.panel.querySelector(what)
       if (held) (first('.graph [aria-current]') ?? first('.treemap button, .graph button') ?? this.panel).focus()
     } catch (error) {
@@ -183,7 +183,7 @@ class Repository {
   }
 
   // Scrolls the focused node into view; a drawing may be larger than its frame.
-  centre() {
+  center() {
     const frame = this.panel.querySelector('.graph')
     const node = frame?.querySelector('[aria-current]')
     if (node) frame.scrollTo(node.offsetLeft - (frame.clientWidth - node.offsetWidth) / 2, node.offsetTop - frame.clientHeight / 2)

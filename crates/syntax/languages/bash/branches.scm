@@ -10,7 +10,7 @@
 (while_statement condition: (_) @head)
 (case_statement) @nest @structure
 (case_statement value: (_) @head)
-; `*)` takes what is left.
+; `*)` matches the rest.
 (case_item value: (_) @_value (#not-eq? @_value "*")) @branch
 (ternary_expression) @branch @structure
 (list ["&&" "||"]) @branch @logic

@@ -1,5 +1,5 @@
 (function_definition name: (_) @name) @function @callable
-; Values of the script itself. What a function sets is its own business.
+; Top-level values of the script. Values set in functions are local.
 (program (declaration_command (variable_assignment name: (variable_name) @name) @constant))
 (program (variable_assignment name: (variable_name) @name) @constant
   (#match? @name "^[A-Z][A-Z0-9_]*$"))

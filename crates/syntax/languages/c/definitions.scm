@@ -1,5 +1,5 @@
-; Of two patterns that capture one node, the earlier one wins. Words of the language can be names only where macros
-; have made the text unreadable.
+; If two patterns capture one node, the earlier one wins. Keywords can be names only where macros
+; have made the text unparsable.
 (function_definition declarator: [
   (function_declarator declarator: (identifier) @path) @callable
   (pointer_declarator declarator: (function_declarator declarator: (identifier) @path) @callable)
@@ -18,7 +18,7 @@
   (array_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (function_declarator declarator: (identifier) @path) @callable)))
 ]
   (#not-any-of? @path "if" "else" "for" "while" "switch" "return" "sizeof" "defined")) @function
-; A typedef of something without a tag is that thing; one with the name of its tag says nothing more.
+; A typedef of an untagged type names that type; one with the name of its tag is redundant.
 (type_definition type: (struct_specifier !name body: (_) @body) declarator: (type_identifier) @name) @struct
 (type_definition type: (union_specifier !name body: (_) @body) declarator: (type_identifier) @name) @struct
 (type_definition type: (enum_specifier !name body: (_) @body) declarator: (type_identifier) @name) @enum
@@ -48,7 +48,7 @@
 ; A macro without a value is a guard or a switch.
 (preproc_def name: (_) @name value: (_)) @macro
 (preproc_function_def name: (_) @name value: (_)? @body) @macro
-; What a function declares inside itself is left out by the reader.
+; Declarations inside functions are skipped by the reader.
 (declaration declarator: [
   (identifier) @name
   (pointer_declarator declarator: (identifier) @name)

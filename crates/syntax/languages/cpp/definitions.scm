@@ -1,9 +1,9 @@
-; Of two patterns that capture one node, the earlier one wins. Words of the language can be names only where macros
-; have made the text unreadable.
+; If two patterns capture one node, the earlier one wins. Keywords can be names only where macros
+; have made the text unparsable.
 (namespace_definition name: [(namespace_identifier) (nested_namespace_specifier)] @name) @module @public
-; What has no name is seen by its own file alone.
+; Unnamed namespaces are visible only in their own file.
 (namespace_definition !name) @scope @private
-; The list of what a constructor sets up first is no part of its head.
+; A constructor's initializer list is not part of its head.
 (function_definition declarator: [
   (function_declarator declarator: (_) @path) @callable
   (pointer_declarator declarator: (function_declarator declarator: (_) @path) @callable)
@@ -53,7 +53,7 @@
 (struct_specifier name: (_) @name body: (_)) @struct
 (union_specifier name: (_) @name body: (_)) @struct
 (enum_specifier name: (_) @name body: (_)) @enum
-; A typedef of something without a tag is that thing; one with the name of its tag says nothing more.
+; A typedef of an untagged type names that type; one with the name of its tag is redundant.
 (type_definition type: (struct_specifier !name body: (_) @body) declarator: (type_identifier) @name) @struct
 (type_definition type: (union_specifier !name body: (_) @body) declarator: (type_identifier) @name) @struct
 (type_definition type: (enum_specifier !name body: (_) @body) declarator: (type_identifier) @name) @enum
@@ -88,7 +88,7 @@
 ; A macro without a value is a guard or a switch.
 (preproc_def name: (_) @name value: (_)) @macro
 (preproc_function_def name: (_) @name value: (_)? @body) @macro
-; What a function declares inside itself is left out by the reader.
+; Declarations inside functions are skipped by the reader.
 (declaration declarator: [
   (identifier) @name
   (pointer_declarator declarator: (identifier) @name)

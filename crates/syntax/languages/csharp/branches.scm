@@ -17,7 +17,7 @@
 (switch_section "case") @branch
 (switch_expression) @nest @structure
 (switch_expression . (_) @head)
-; What takes all that is left is the way that would be there without the others.
+; A catch-all arm adds no path of its own.
 (switch_expression_arm . [(constant_pattern) (declaration_pattern) (recursive_pattern) (relational_pattern)
   (type_pattern) (and_pattern) (or_pattern) (negated_pattern) (list_pattern) (parenthesized_pattern)
   (var_pattern)]) @branch

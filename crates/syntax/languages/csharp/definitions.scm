@@ -1,4 +1,4 @@
-; Of two patterns that capture one node, the earlier one wins.
+; If two patterns capture one node, the earlier one wins.
 (namespace_declaration name: (_) @name) @module @public
 (file_scoped_namespace_declaration name: (_) @name) @module @public @level1
 (class_declaration name: (_) @name) @class
@@ -9,10 +9,10 @@
 (enum_declaration name: (_) @name) @enum
 (delegate_declaration name: (_) @name) @type
 
-; What names its interface can only be called through it.
+; Explicit interface members can only be called through the interface.
 (method_declaration (explicit_interface_specifier (_) @name) name: (_) @name) @method @callable @public
 (method_declaration name: (_) @name) @method @callable
-; The words before a constructor's body that hand values on are no part of its head.
+; A constructor's initializer is not part of its head.
 (constructor_declaration name: (_) @name (constructor_initializer) @body) @method @callable
 (constructor_declaration name: (_) @name) @method @callable
 (destructor_declaration "~" @name name: (_) @name) @method @callable
@@ -25,7 +25,7 @@
 (property_declaration name: (_) @name) @property
 (event_declaration name: (_) @name) @property
 (event_field_declaration (variable_declaration (variable_declarator name: (_) @name) @property))
-; What a record is made from can be read from it.
+; Parameters of a record are its properties.
 (record_declaration (parameter_list (parameter name: (_) @name) @property @public))
 
 (field_declaration (modifier) @_modifier (variable_declaration (variable_declarator name: (_) @name) @constant)

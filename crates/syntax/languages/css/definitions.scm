@@ -1,4 +1,4 @@
-; Of two patterns that capture one node, the earlier one wins.
+; If two patterns capture one node, the earlier one wins.
 (rule_set (selectors) @name) @rule
 (keyframes_statement (keyframes_name) @name) @rule
 (media_statement . "@media" . (_) @name . (block)) @block

@@ -5,7 +5,7 @@
   (#any-of? @_word "if" "unless" "for")) @branch @nest @structure
 (call target: (identifier) @_word (do_block)
   (#any-of? @_word "case" "cond" "receive" "with")) @nest @structure
-; One clause of a case is the way that would be there without it.
+; The first clause of a case adds no path.
 (call target: (identifier) @_word (do_block (stab_clause) . (stab_clause) @branch)
   (#any-of? @_word "case" "cond" "receive"))
 (else_block (stab_clause) @branch)

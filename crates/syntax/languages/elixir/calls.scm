@@ -1,4 +1,4 @@
-; The head of a definition has the form of a call: only what stands in the other places is one.
+; The head of a definition has the form of a call: only calls in other positions count.
 ; Without arguments, it is a field of a map.
 (call target: (dot right: (identifier) @name) (arguments)) @call
 ; `items |> sort`, without parentheses.

@@ -1,4 +1,4 @@
-; Everything is a call; the first word says what of.
+; Everything is a call; the first word determines its kind.
 (call target: (identifier) @_word (arguments . (alias) @name) (do_block) @body
   (#eq? @_word "defmodule")) @module
 (call target: (identifier) @_word (arguments . (alias) @name) (do_block) @body
@@ -71,7 +71,7 @@
 (unary_operator operator: "@" operand: (call target: (identifier) @_word @private
   (arguments (binary_operator left: [(identifier) @name (call target: (identifier) @name)] operator: "::")))
   (#eq? @_word "typep")) @type
-; What a behaviour asks for.
+; Callbacks required by a behaviour.
 (unary_operator operator: "@" operand: (call target: (identifier) @_word
   (arguments (binary_operator left: [(identifier) @name (call target: (identifier) @name)] operator: "::")))
   (#any-of? @_word "callback" "macrocallback")) @function

@@ -1,6 +1,6 @@
-; Of two patterns that capture one node, the earlier one wins.
+; If two patterns capture one node, the earlier one wins.
 (function_declaration name: (_) @name) @function @callable
-; The type of the receiver is part of the name: methods stand beside their type, not in it.
+; The receiver's type is part of the name: methods are outside of their type.
 (method_declaration
   receiver: (parameter_list (parameter_declaration type: (_) @within))
   name: (_) @name) @method @callable

@@ -6,11 +6,11 @@
 (case) @nest @structure
 (lambda_case) @nest @structure
 (lambda_cases) @nest @structure
-; One alternative is the way that would be there without it.
+; The first alternative adds no path.
 (alternatives (alternative) . (alternative) @branch)
 (function match: (match (guards)) . match: (match) @branch)
 (alternative match: (match (guards)) . match: (match) @branch)
-; Each further clause is one more way.
+; Each further clause adds one path.
 ((function name: (_) @_before) . (function name: (_) @_name) @branch
   (#eq? @_before @_name))
 (infix operator: (operator) @_operator (#any-of? @_operator "&&" "||")) @branch @logic

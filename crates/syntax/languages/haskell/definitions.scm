@@ -1,10 +1,10 @@
-; The type of a function stands before its clauses; both are one definition.
+; A function's type signature precedes its clauses; both are one definition.
 (signature name: [(variable) @name (prefix_id (operator) @name)]
   type: [(function) (linear_function)] @typed) @function @callable
 (signature name: [(variable) @name (prefix_id (operator) @name)]
   type: [(context type: (function)) (forall) (forall_required) (context type: (forall))] @typed) @function @callable
 (class_declarations (signature name: [(variable) @name (prefix_id (operator) @name)] type: (_) @typed) @function @callable)
-; What does something when it is run has no parameters, and is a function all the same.
+; An action without parameters also counts as a function.
 (declarations (signature name: (variable) @name type: (apply constructor: (name) @_action) @typed) @function @callable
   (#any-of? @_action "IO" "ST" "STM"))
 (declarations (signature name: (variable) @_of type: (apply constructor: (name) @_action)) . (bind name: (variable) @name) @function @callable
@@ -30,13 +30,13 @@
 (type_family name: [(name) @name (prefix_id) @name]) @type
 (data_family name: [(name) @name (prefix_id) @name]) @type
 (class name: [(name) @name (prefix_id) @name]) @interface
-; What an instance holds belongs to the class and the type.
+; Members of an instance belong to the class and the type.
 (instance name: (_) @name patterns: (type_patterns . (_) @name)) @scope
 (instance name: (_) @name) @scope
 (field name: (field_name (variable) @name)) @property
 (pattern_synonym (equation synonym: (constructor) @name)) @constant
 
-; What the file's list of exports names.
+; Names in the file's export list.
 (export variable: (variable) @exported)
 (export type: (name) @exported)
 (export operator: (prefix_id (operator) @exported))

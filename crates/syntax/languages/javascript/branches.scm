@@ -22,7 +22,7 @@
 (binary_expression operator: ["&&" "||"]) @logic
 (break_statement label: (_)) @flat
 (continue_statement label: (_)) @flat
-; A function that only returns another is no level: what counts is the one that does the work.
+; A function that only returns another adds no level; only the inner one counts.
 (arrow_function body: (arrow_function) @even)
 [(arrow_function) (function_expression) (function_declaration) (generator_function) (generator_function_declaration)
   (method_definition)] @deep

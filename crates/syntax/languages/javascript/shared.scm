@@ -1,10 +1,10 @@
-; Of two patterns that capture one node, the earlier one wins.
+; If two patterns capture one node, the earlier one wins.
 (function_declaration name: (_) @name) @function @callable
 (generator_function_declaration name: (_) @name) @function @callable
 (class_declaration name: (_) @name) @class
 (method_definition name: (_) @name) @method @callable
 
-; Functions and values with a name at the top of the file. What a function binds inside itself is its own business.
+; Named functions and values at the top level of the file. Bindings inside functions are local.
 (program
   (_ (variable_declarator name: (identifier) @name
        value: [(arrow_function) (function_expression) (generator_function)] @callable) @function))
@@ -20,7 +20,7 @@
 ; A module under a name is an import.
 (variable_declarator value: (call_expression function: (identifier) @_call) (#eq? @_call "require")) @skip
 
-; Names that are exported apart from their definition.
+; Names exported separately from their definition.
 (export_specifier name: (_) @exported)
 (export_statement value: (identifier) @exported)
 (assignment_expression

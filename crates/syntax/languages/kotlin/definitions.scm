@@ -1,4 +1,4 @@
-; Of two patterns that capture one node, the earlier one wins.
+; If two patterns capture one node, the earlier one wins.
 (class_declaration "interface" name: (_) @name) @interface
 (class_declaration name: (_) @name (enum_class_body)) @enum
 (class_declaration (modifiers (class_modifier) @_modifier) name: (_) @name (#eq? @_modifier "enum")) @enum
@@ -6,7 +6,7 @@
 (class_declaration name: (_) @name) @class
 (object_declaration name: (_) @name) @class
 (companion_object name: (_) @name) @class
-; One without a name lends none: its functions are called as if they were those of the class.
+; An unnamed one lends no name: its functions are called like those of the class.
 (companion_object !name) @scope
 (enum_entry . (identifier) @name (class_body)) @scope
 

@@ -15,7 +15,7 @@
 ; Functions of a table.
 (field name: (identifier) @name value: (function_definition) @callable) @function
 
-; Values at the top of the file; a name for something that is elsewhere is none.
+; Top-level values; an alias of something elsewhere is not a definition.
 (chunk (variable_declaration (assignment_statement
   (variable_list . name: (identifier) @name . (attribute)? .)
   (expression_list . value: [(number) (string) (true) (false) (table_constructor) (unary_expression) (binary_expression)] .)))

@@ -7,5 +7,5 @@
 (atx_heading (atx_h6_marker) @level6 heading_content: (inline) @name) @section
 (setext_heading heading_content: (paragraph (inline) @name) (setext_h1_underline) @level1) @section
 (setext_heading heading_content: (paragraph (inline) @name) (setext_h2_underline) @level2) @section
-; What is quoted, or part of a list, is no section of the document.
+; Headings in quotations or lists are not sections of the document.
 [(block_quote) (list)] @skip

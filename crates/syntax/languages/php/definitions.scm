@@ -1,4 +1,4 @@
-; Of two patterns that capture one node, the earlier one wins.
+; If two patterns capture one node, the earlier one wins.
 (namespace_definition name: (_) @name body: (_)) @module
 (namespace_definition name: (_) @name !body) @module @level1
 (class_declaration name: (_) @name) @class

@@ -1,4 +1,4 @@
-; Of two patterns that capture one node, the earlier one wins.
+; If two patterns capture one node, the earlier one wins.
 (class_definition name: (identifier) @name
   superclasses: (argument_list [(identifier) (attribute)] @_base)
   (#match? @_base "(^|\\.)(Enum|IntEnum|StrEnum|Flag|IntFlag)$")) @enum

@@ -6,7 +6,7 @@
 (import_from_statement name: (aliased_import name: (dotted_name) @name)) @import
 (import_from_statement (wildcard_import) @name) @import
 
-; What is in such a block is there for a type checker.
+; Imports in such a block are type-only.
 (if_statement
   condition: [
     (identifier) @_condition

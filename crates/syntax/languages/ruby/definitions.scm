@@ -1,4 +1,4 @@
-; Of two patterns that capture one node, the earlier one wins.
+; If two patterns capture one node, the earlier one wins.
 (module name: (scope_resolution scope: (_) @within name: (_) @name)) @module @public
 (module name: (_) @name) @module @public
 (class name: (scope_resolution scope: (_) @within name: (_) @name)) @class @public
@@ -22,7 +22,7 @@
 (call method: (identifier) @protected arguments: (argument_list (method name: (_) @name) @function @callable)
   (#eq? @protected "protected"))
 (method name: (_) @name) @function @callable
-; `private` says nothing of what belongs to the class itself.
+; `private` does not affect class methods.
 (singleton_method object: (self) @modifier name: (_) @name) @method @callable @public
 (singleton_method object: (_) @within name: (_) @name) @method @callable @public
 (call method: (identifier) @_define arguments: (argument_list . (simple_symbol) @name)
@@ -36,6 +36,6 @@
 (call method: (identifier) @_alias arguments: (argument_list . (simple_symbol) @name . (simple_symbol))
   (#eq? @_alias "alias_method")) @function
 
-; Names that are made private apart from their definition.
+; Names made private separately from their definition.
 (body_statement (call method: (identifier) @_hide arguments: (argument_list (simple_symbol) @hidden))
   (#any-of? @_hide "private" "private_constant" "private_class_method")) @around

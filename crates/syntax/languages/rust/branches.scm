@@ -9,7 +9,7 @@
 (loop_expression) @branch @nest @structure
 (match_expression) @nest @structure
 (match_expression value: (_) @head)
-; One arm of a match is the way that would be there without it.
+; The first arm of a match adds no path.
 (match_block (match_arm) . (match_arm) @branch)
 (let_declaration alternative: (_) @branch @structure)
 (binary_expression operator: ["&&" "||"]) @branch @logic

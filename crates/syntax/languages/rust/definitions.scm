@@ -12,5 +12,5 @@
 (macro_definition name: (_) @name) @macro
 (source_file (type_item name: (_) @name) @type)
 (mod_item body: (declaration_list (type_item name: (_) @name) @type))
-; No annotation of its own: it lends its name to what it holds.
+; No annotation of its own: it lends its name to its members.
 (impl_item type: (_) @name) @scope

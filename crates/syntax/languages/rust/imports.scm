@@ -7,5 +7,5 @@
   (mod_item name: (identifier) @module !body) @declared
   (#eq? @_attribute "path"))
 
-; Inside such a module, `self` and `super` are others than outside.
+; Inside such a module, `self` and `super` have other meanings.
 (mod_item name: (identifier) @within body: (_)) @scope

@@ -11,7 +11,7 @@
 (do_while_expression condition: (_) @head)
 (match_expression) @nest @structure
 (match_expression value: (_) @head)
-; `case _` takes what is left.
+; `case _` matches the rest.
 (match_expression body: (_ (case_clause pattern: [(alternative_pattern) (case_class_pattern) (typed_pattern)
   (tuple_pattern) (stable_identifier) (infix_pattern) (capture_pattern) (string) (integer_literal) (boolean_literal)
   (character_literal) (floating_point_literal) (null_literal) (interpolated_string_expression)]) @branch))

@@ -1,14 +1,14 @@
-; Of two patterns that capture one node, the earlier one wins.
+; If two patterns capture one node, the earlier one wins.
 (package_object name: (_) @name) @module
 (trait_definition name: (_) @name) @trait
 (enum_definition name: (_) @name) @enum
 (class_definition name: (_) @name) @class
 (object_definition name: (_) @name) @class
 (given_definition name: (_) @name) @class
-; A type that has no value yet is named as well.
+; An abstract type member is included as well.
 (type_definition name: (_) @name) @type
 
-; What extends a type stands beside it.
+; Extensions of a type are outside of it.
 (extension_definition parameters: (parameters . (parameter type: (_) @within))
   (function_definition name: (_) @name) @function @callable @parameters)
 (function_definition name: (_) @name) @function @callable @parameters

@@ -1,4 +1,4 @@
-; Each part of a path is a child of its own; the path is what stands from the first to the last.
+; Each part of a path is a separate child; the path extends from the first to the last.
 (import_declaration . path: (_) @module ("." . path: (_) @module)*) @import
 (import_declaration (namespace_selectors [
   (identifier) @name

@@ -12,7 +12,7 @@
   . (function_arguments) @parameters
   . (keyword_returns) . (_) @returns
   (function_body)? @body) @function @callable
-; The table that it watches is no part of the name of a trigger.
+; The watched table is not part of a trigger's name.
 (create_trigger (keyword_trigger) . (object_reference name: (_) @name)) @function
 (create_type (object_reference schema: (_)? @within name: (_) @name) (enum_elements)) @enum
 (create_type (object_reference schema: (_)? @within name: (_) @name)) @type

@@ -1,3 +1,3 @@
-; What is asked of the database itself, or of its extensions.
+; Settings of the database itself, or of its extensions.
 (create_extension (identifier) @module) @import
 (create_extension (literal) @module) @import

@@ -1,4 +1,4 @@
-; What stands in brackets after a name is looked up, not called.
+; Brackets after a name are a lookup, not a call.
 (call_expression . (simple_identifier) @name (call_suffix [(value_arguments . "(") (lambda_literal)])) @call
 (call_expression
   . (navigation_expression suffix: (navigation_suffix suffix: (simple_identifier) @name))

@@ -1,7 +1,7 @@
-; Of two patterns that capture one node, the earlier one wins.
+; If two patterns capture one node, the earlier one wins.
 (class_declaration "struct" name: (_) @name) @struct
 (class_declaration "enum" name: (_) @name) @enum
-; Lends its name, and its visibility, to what it holds.
+; Lends its name and visibility to its members.
 (class_declaration "extension" name: (_) @name) @scope
 (class_declaration name: (_) @name) @class
 (protocol_declaration name: (_) @name) @interface

@@ -1,4 +1,4 @@
 (parameter name: (simple_identifier) @name) @parameter
 (parameter ":" (_) @type .) @parameter
-; The value stands beside its parameter.
+; The default value is next to its parameter.
 ((parameter) @parameter . "=" . (_) @default)

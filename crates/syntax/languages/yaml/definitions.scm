@@ -1,4 +1,4 @@
-; Keys of each document and of two levels below. What lists hold has no name.
+; Keys of each document and of two levels below. List elements have no name.
 (document (block_node (block_mapping (block_mapping_pair key: (_) @name) @key)))
 (document (block_node (block_mapping (block_mapping_pair
   value: (block_node (block_mapping (block_mapping_pair key: (_) @name) @key))))))

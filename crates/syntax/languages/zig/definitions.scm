@@ -12,7 +12,7 @@
 ; A file that is shown under a name.
 (source_file (variable_declaration "pub" (identifier) @name (builtin_function (builtin_identifier) @_import) .) @module
   (#eq? @_import "@import"))
-; A name for something that is elsewhere is worth a line where others can use it.
+; An alias of something elsewhere is a definition only if it is public.
 (source_file (variable_declaration "pub" (identifier) @name [(identifier) (field_expression)] .) @constant)
 (struct_declaration (variable_declaration "pub" (identifier) @name [(identifier) (field_expression)] .) @constant)
 (union_declaration (variable_declaration "pub" (identifier) @name [(identifier) (field_expression)] .) @constant)

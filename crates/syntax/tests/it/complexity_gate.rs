@@ -1,12 +1,12 @@
 //! Reading hostile text costs in proportion to its length, in every language, or the text is skipped.
 //!
-//! Compares counts, not seconds: steps of the parser, bytes that its lexer reads, nodes, siblings, work of queries, what
-//! the passes over text and tree look at, and bytes of what is said about the text. A count may grow twelvefold when the
-//! text grows tenfold; what stays below the part of the budget that every text has does not matter.
+//! Compares counts, not seconds: parser steps, bytes read by the lexer, nodes, siblings, work of queries and of
+//! passes over text and tree, and bytes of annotations. A count may grow twelvefold when the text grows tenfold; counts
+//! below the fixed part of the budget are ignored.
 //!
 //! `complexity_gate_large` reads every shape of a language at 1 and 10 kB with every analysis. Those whose counts grow most
 //! are also read at 100 kB, and the worst of them at 1 MB: every limit grows with the length, so what is linear up to there
-//! stays so, and to read all at 1 MB takes half an hour without optimization.
+//! stays linear, and reading all shapes at 1 MB takes half an hour without optimization.
 
 use crate::hostile::{self, Shape};
 use docent_syntax::{
@@ -23,18 +23,18 @@ use docent_syntax::{
 };
 use std::{cell::Cell, cmp::Reverse, time::Duration};
 
-/// How much more a text of ten times the length may cost.
+/// Maximum growth of a count for a text ten times as long.
 const MAX_GROWTH: u64 = 12;
-/// What is said of a text may take so many bytes, and so many more for each byte of it.
+/// Maximum bytes of annotations: a fixed part, and a part per byte of text.
 const MAX_ANSWER: (u64, u64) = (500_000, 100);
-/// Queries that one reading makes at most.
+/// Maximum queries of one reading.
 const MAX_QUERIES: u64 = 16;
-/// So many shapes of a language, those that grow most, are read at 100 kB.
+/// The number of fastest-growing shapes per language read at 100 kB.
 const BAD_SHAPES: usize = 3;
-/// So many of them are read at 1 MB.
+/// The number of them read at 1 MB.
 const WORST_SHAPES: usize = 1;
 
-/// A count, and what is not worth a look.
+/// A count, and the value below which it is ignored.
 #[derive(Debug)]
 struct Count {
     name: &'static str,
@@ -42,7 +42,7 @@ struct Count {
     least: u64,
 }
 
-/// The counts of one reading; `None` where the text was skipped.
+/// The counts of one reading; `None` if the text was skipped.
 fn counts(language: Language, text: &str, all: bool) -> Option<[Count; 7]> {
     let tree = match parse::tree(language, text, &|| false) {
         Ok(tree) => tree,
@@ -74,7 +74,7 @@ fn counts(language: Language, text: &str, all: bool) -> Option<[Count; 7]> {
     Some(counts.map(|(name, value, least)| Count { name, value, least }))
 }
 
-/// Growth that is too large.
+/// Excessive growth.
 type Problems = Vec<String>;
 
 /// Reads a shape at sizes that are each ten times the one before. Returns how much its counts grow, in thousandths.

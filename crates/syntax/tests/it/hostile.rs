@@ -1,12 +1,12 @@
-//! Source text that is cheap to write and may be expensive to read: runs of one sign, unclosed and closed nesting, long
-//! chains and lists, and more definitions or comments than people write.
+//! Source text that is cheap to write and may be expensive to parse: runs of one sign, unclosed and closed nesting, long
+//! chains and lists, and unrealistic numbers of definitions or comments.
 
 use docent_syntax::Language;
 
 /// A text that grows with its size.
 #[derive(Debug)]
 pub(crate) struct Shape {
-    /// What it is made of.
+    /// Its name.
     pub name: String,
     /// The start of the text, the part that is repeated, and what closes each repetition at the end.
     parts: [String; 3],
@@ -24,7 +24,7 @@ impl Shape {
         Self { indented: true, ..Self::new(name, "", repeated, "") }
     }
 
-    /// The same after a line that no grammar can read.
+    /// The same after a line that no grammar can parse.
     fn after_error(&self) -> Self {
         let [start, repeated, closing] = &self.parts;
         let name = format!("{} after an error", self.name);
@@ -34,7 +34,7 @@ impl Shape {
         }
     }
 
-    /// About as many bytes as asked for. `%` stands for the number of the repetition.
+    /// A text of about this many bytes. `%` is replaced by the number of the repetition.
     pub(crate) fn text(&self, bytes: usize) -> String {
         let [start, repeated, closing] = &self.parts;
         let mut text = start.clone();
@@ -55,7 +55,7 @@ impl Shape {
     }
 }
 
-/// Runs and nesting that mean something in most languages, and have to be survived in all.
+/// Runs and nesting that are meaningful in most languages, and must be handled in all.
 const COMMON: [(&str, &str, &str); 32] = [
     ("open parentheses", "(", ""),
     ("open brackets", "[", ""),

@@ -1,4 +1,4 @@
-//! The tests of this crate that need no more than its public interface.
+//! Tests of this crate's public interface.
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
 mod complexity_gate;

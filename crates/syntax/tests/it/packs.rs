@@ -1,4 +1,4 @@
-//! Every language pack against its sample: what is read of it is what was looked at when the snapshot was kept.
+//! Compares each language pack's sample with its reviewed snapshot.
 #![expect(clippy::disallowed_methods, reason = "the test reads its own fixtures")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 

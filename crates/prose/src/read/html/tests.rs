@@ -324,7 +324,7 @@ fn the_text_is_found() {
 }
 
 #[test]
-fn pages_tell_what_made_them() {
+fn generators_of_pages_are_detected() {
     let cases = [
         ("<meta name=generator content='Docutils 0.17'>", Some("Sphinx")),
         ("<meta name=generator content='mkdocs-1.6, mkdocs-material-9'>", Some("MkDocs")),

@@ -470,7 +470,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_tell_bullets_numbers_and_terms() {
+    fn tags_distinguish_bullets_numbers_and_terms() {
         assert_eq!(mark_of("\u{2}•\u{1}"), Mark::Bullet);
         assert_eq!(mark_of("(2)"), Mark::Number(2));
         assert_eq!(mark_of("[2]"), Mark::Term("[2]".into()));

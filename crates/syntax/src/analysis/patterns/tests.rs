@@ -15,7 +15,7 @@ fn lines(language: Language, text: &str) -> Vec<String> {
     read(language, text).into_iter().map(line).collect()
 }
 
-/// A text of so many parts.
+/// A text of a number of parts.
 fn each(count: usize, part: impl Fn(usize) -> String) -> String {
     (0..count).map(part).collect::<Vec<_>>().concat()
 }
@@ -474,7 +474,7 @@ fn remarks() {
 }
 
 #[test]
-fn files_that_nobody_writes_have_no_smells() {
+fn generated_files_have_no_smells() {
     let smell = "try { f(); } catch (e) { }\n";
     let packed = format!("{smell}{}", "a();".repeat(2_000));
     check(&[

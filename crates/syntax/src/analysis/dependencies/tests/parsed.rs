@@ -52,7 +52,7 @@ import 'https://example.com/x.js';
 }
 
 #[test]
-fn typescript_tells_types_and_has_its_own_require() {
+fn typescript_has_type_imports_and_its_own_require() {
     let files = files(&[("a.ts", ""), ("b.mts", "")]);
     let text = "import type { A } from './a';
 import type from './a';
