@@ -140,7 +140,7 @@ def handle(message):
 def main():
     write_down("pids", str(os.getpid()))
     if flag("die-at-start"):
-        print("faulty: no licence found", file=sys.stderr)
+        print("faulty: no license found", file=sys.stderr)
         sys.exit(3)
     if flag("grandchild"):
         # It keeps this process's standard output open.

@@ -32,7 +32,7 @@ struct Licence {
 pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
     let expectations: Expectations =
         corpus::expectations(context.workspace, &data("licences.toml"))?;
-    page.line("\n### Licences");
+    page.line("\n### Licenses");
     page.table(&["package", "expected", "found", "from text only"]);
     let (mut all, mut wholes, mut texts) = (0, 0, 0);
     for licence in &expectations.licence {

@@ -21,13 +21,13 @@ use clap::ValueEnum;
 use gateway::{Gateway, Installed};
 use std::{collections::BTreeSet, fs, io::Write as _, path::PathBuf, time::Duration};
 
-const NOTE: &str = "the median of the samples and their range, a sample for each round; × is the figure divided by that of the\n  \
-    base; calls are of an echo server on pipes; what is added is the time of a call through the gateway, over the\n  \
-    way in that the title names, less the p50 of the same calls without a gateway, over stdio, in the same round; CPU\n  \
-    and RSS are those of the gateway and all its processes but the echo servers, from /proc (an echo server that the\n  \
-    gateway has ended counts as the gateway's); with 16 in flight, stdio has them on one pipe and HTTP has 16 connections\n  \
-    with a session each; npm mcp-proxy serves one server, so five are five processes of it; programs for a shell are\n  \
-    measured from start to end as `wait4` counts them, which shows no peak below the benchmark's own (about 12 MB)";
+const NOTE: &str = "the median of the samples and their range, one sample per round; × is the figure divided by that of the\n  \
+    base; calls go to an echo server on pipes; the added time is that of a call through the gateway, over the transport\n  \
+    in the title, minus the p50 of the same calls without a gateway, over stdio, in the same round; CPU and RSS are\n  \
+    those of the gateway and all its processes except the echo servers, from /proc (an echo server that the gateway\n  \
+    has ended counts as the gateway's); 16 in flight use one pipe over stdio and 16 connections with a session each\n  \
+    over HTTP; npm mcp-proxy serves one server, so five servers are five processes; command-line programs are measured\n  \
+    from start to end with `wait4`, which shows no peak below the benchmark's own (about 12 MB)";
 
 /// Options of `cargo xtask bench hub`.
 #[derive(Debug, clap::Args)]

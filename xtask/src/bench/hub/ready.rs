@@ -26,7 +26,7 @@ pub(super) fn measure(bench: &Bench<'_>) -> Section {
         Section::new(format!("Ready: {SERVERS} servers, over stdio"), Gateway::Docent.shown());
     section.describe(
         "from exec to the first answer of `tools/list`, and to the first with the tools of all servers; a second run \
-         has what the first one kept"
+         has the cache of the first"
             .to_owned(),
     );
     let mut left = Vec::new();

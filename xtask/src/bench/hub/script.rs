@@ -46,8 +46,8 @@ const SEEN: &str = "seen 100";
 pub(super) fn measure(bench: &Bench<'_>) -> Result<Section> {
     let mut section = Section::without_base("Code mode, over stdio");
     section.describe(format!(
-        "{EMPTY} empty scripts in a round; scripts with {CALLS} calls check every answer; the calls of the client's own \
-         are `{CALL}`, one after another"
+        "{EMPTY} empty scripts per round; scripts with {CALLS} calls check every answer; the client's own calls are \
+         `{CALL}`, one after another"
     ));
     for round in 1..=bench.rounds {
         eprint_step(&format!("round {round} of {}: code mode", bench.rounds));

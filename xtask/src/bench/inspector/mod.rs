@@ -16,10 +16,10 @@ use clap::ValueEnum;
 use std::{fs, io::Write as _, path::PathBuf, time::Duration};
 
 const NOTE: &str = "the median of the samples and their range; × is the figure divided by that of the base; the page is opened in\n  \
-    Debian's Chromium, headless, which runs already, on server-everything over stdio; usable is when the names of its\n  \
-    tools can be read; bytes are those of the responses' bodies as they travel, kB and MB powers of ten; RSS and PSS\n  \
-    are those of all processes of the inspector but server-everything and the browser; calls go over Streamable HTTP to an echo\n  \
-    server on pipes behind `docent serve`; CPU is docent's own and that of its processes but the echo server, from /proc";
+    Debian's headless Chromium, already running, on server-everything over stdio; it is usable when the tools' names\n  \
+    are visible; bytes are those of response bodies on the wire, kB and MB are powers of ten; RSS and PSS are those\n  \
+    of all processes of the inspector except server-everything and the browser; calls go over Streamable HTTP to an\n  \
+    echo server on pipes behind `docent serve`; CPU is that of docent and its processes except the echo server, from /proc";
 
 /// Options of `cargo xtask bench inspector`.
 #[derive(Debug, clap::Args)]

@@ -172,7 +172,7 @@ impl Bench<'_> {
             .context("making a folder for the copies")?;
         let mut section = Section::new(format!("Growth: copies of {package}"), MIDDLE);
         section.describe(format!(
-            "trees: as many copies of its {} files as it takes, in numbered folders, the last one thinned out evenly",
+            "trees: copies of its {} files in numbered folders, with an evenly thinned last copy",
             files.len()
         ));
         for size in SIZES {
