@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_hours(24);
 /// The message size limit within one process: there is no untrusted peer.
 const UNBOUNDED: usize = 1 << 40;
 
-/// What can be typed after `docent analyze`.
+/// The flags of `docent analyze`.
 #[derive(Args)]
 pub(crate) struct AnalyzeFlags {
     /// Folder to analyze

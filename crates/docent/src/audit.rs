@@ -16,7 +16,7 @@ use std::{
 /// How often a followed log is polled.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// What can be typed after `docent audit`.
+/// The subcommands of `docent audit`.
 #[derive(Subcommand)]
 pub(crate) enum AuditCommand {
     /// Verify that no line was changed, removed or inserted; exits 1 if one was

@@ -26,7 +26,7 @@ use std::{
 /// Problems of a collection that are listed; more are counted.
 const LISTED: usize = 10;
 
-/// What can be typed after `docent docs`.
+/// The subcommands of `docent docs`.
 #[derive(Subcommand)]
 pub(crate) enum DocsCommand {
     /// Add a collection to the configuration and index it
@@ -52,7 +52,7 @@ pub(crate) enum DocsCommand {
     },
 }
 
-/// What can be typed after `docent docs add`.
+/// The flags of `docent docs add`.
 #[derive(Args)]
 pub(crate) struct AddFlags {
     /// Name of the collection, used as a `doc_type` value and as the prefix of its document ids
@@ -104,7 +104,7 @@ impl Common {
         Ok(Inputs {
             environment,
             home: std::env::home_dir(),
-            working_dir: std::env::current_dir().context("the working directory can't be found")?,
+            working_dir: std::env::current_dir().context("cannot determine the working directory")?,
             flags: Flags { roots: self.root.iter().cloned().collect(), ..Flags::default() },
         })
     }
@@ -247,7 +247,7 @@ fn keys(
         keys.insert("url".into(), json!(flags.place));
     } else {
         let path = inputs.working_dir.join(&flags.place).canonicalize().with_context(|| {
-            format!("{} can't be read: name a folder or a file that exists", flags.place)
+            format!("cannot read {}: name a folder or a file that exists", flags.place)
         })?;
         if let Ok(found @ Kind::Special(_)) = path.metadata().map(|found| Kind::of_open(&found)) {
             bail!(

@@ -34,14 +34,14 @@ pub enum Mark {
     Fail,
 }
 
-/// What was seen.
+/// The result of one check.
 #[derive(Debug)]
 pub struct Finding {
-    /// What was looked at.
+    /// The name of the check.
     pub check: &'static str,
     /// How it went.
     pub mark: Mark,
-    /// What was seen, and what to do about it.
+    /// What was found, and what to do about it.
     pub detail: String,
 }
 

@@ -38,7 +38,7 @@ const SERVER_PATIENCE: Duration = Duration::from_mins(10);
 /// Problems that are listed; more are counted.
 const LISTED: usize = 10;
 
-/// What can be typed after `docent index`.
+/// The flags of `docent index`.
 #[derive(Args)]
 pub(crate) struct IndexFlags {
     /// Folder to index [default: the configured roots, or else the working directory]
@@ -52,7 +52,7 @@ pub(crate) struct IndexFlags {
     json: bool,
 }
 
-/// What is indexed, and where the index is.
+/// The roots and collections to index, and the folder of the index.
 pub(crate) struct Site {
     pub(crate) config: Config,
     pub(crate) roots: Roots,

@@ -26,7 +26,7 @@ use std::{
 /// The name of the entry, and of the program.
 const NAME: &str = "docent";
 
-/// What can be typed after `docent install`.
+/// The flags of `docent install`.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct InstallFlags {

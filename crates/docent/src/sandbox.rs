@@ -580,7 +580,7 @@ mod tests {
             assert!(confined.write.contains(&at.join(path)), "{path}: {:?}", confined.write);
         }
         assert!(!confined.execute.iter().any(|path| path.ends_with(".ssh")));
-        // Who may change the way to it would say what the name leads to.
+        // A server that can change a component of the path could choose the target.
         config.policy.sandbox.write = vec![at.join("homes")];
         let confined = opened(&config);
         let paths = [confined.execute, confined.write].concat();
@@ -614,7 +614,7 @@ mod tests {
         let (extra, start) = (Extra::default(), at.join("root/sub"));
         let places = changeable(&config, &[]);
         let (confined, _) = of_a_server(&config, &extra, Some(&start), &Open::default(), &places);
-        // What another server may write to counts as well, unless it is not used.
+        // Paths that another server may write to count as well, unless that server is disabled.
         for place in [at.join("root"), at.join("data"), start.clone(), real(Path::new("/tmp"))] {
             assert!(confined.changeable.contains(&place), "{place:?}: {:?}", confined.changeable);
         }

@@ -27,7 +27,7 @@ use std::{
 /// How long a search waits for another process that is writing the index.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What can be typed after `docent search`.
+/// The flags of `docent search`.
 #[derive(Args)]
 pub(crate) struct SearchFlags {
     /// What to search for: a sentence, some words, or a name

@@ -40,7 +40,7 @@ pub enum StateError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateDir {
     path: PathBuf,
-    /// The same, for writing: no link in it is followed.
+    /// The directory for writing, without following links in it.
     folder: Folder,
     in_root: bool,
     /// Why the root's folder can't be used although it is writable.

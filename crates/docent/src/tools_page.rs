@@ -53,7 +53,7 @@ fn page(providers: &[Arc<dyn Provider>]) -> String {
     for (suite, tool) in &tools {
         describe_tool(suite, tool, &mut page);
     }
-    page.push_str("\n## Resource templates\n\n| address | holds | media type |\n|---|---|---|\n");
+    page.push_str("\n## Resource templates\n\n| address | contents | media type |\n|---|---|---|\n");
     for template in providers.iter().flat_map(|provider| provider.templates()) {
         template_row(&template, &mut page);
     }

@@ -76,7 +76,7 @@ fn collection_problem(collection: &Collection, roots: &[PathBuf]) -> Option<Stri
             }
             _ => None,
         },
-        Err(error) => Some(format!("names {shown}, which can't be opened: {error}")),
+        Err(error) => Some(format!("names {shown}, which cannot be opened: {error}")),
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
                 "did you mean `parse_files`?",
             ],
         );
-        check("docs.collections.a.path = \"nowhere\"", &["which can't be opened"]);
+        check("docs.collections.a.path = \"nowhere\"", &["which cannot be opened"]);
         check("docs.collections.a.path = \"docent.toml\"", &[]);
         check("docs.collections.a.path = \"..\"", &["outside the roots"]);
         check("docs.collections.a.url = \"https://example.com\"", &[]);

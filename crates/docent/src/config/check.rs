@@ -32,7 +32,7 @@ impl Checker {
         match value {
             Value::Object(map) => self.value("", keys::root(), Value::Object(map), false),
             other => {
-                self.note(format!("must hold a table of keys, but is {}", describe(&other)));
+                self.note(format!("must be a table of keys, but is {}", describe(&other)));
                 None
             }
         }
@@ -316,7 +316,7 @@ mod tests {
                 "docent.toml: `server.transport[1]` must be one of stdio, http, sse, websocket, but is the string \"carrier-pigeon\"",
             ]),
         );
-        check(json!([1]), Err(&["docent.toml: must hold a table of keys, but is a list"]));
+        check(json!([1]), Err(&["docent.toml: must be a table of keys, but is a list"]));
     }
 
     #[test]

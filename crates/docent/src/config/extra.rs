@@ -35,7 +35,7 @@ const FIELDS: [(&str, &str); 15] = [
 const BINDING: [&str; 3] = ["hide", "only", "sandbox"];
 
 /// The remedy for fields that a registry may not set.
-pub(super) const IN_YOUR_OWN: &str = "take the server over into `mcp_servers` of your own docent.toml (`docent servers add`), and say it there";
+pub(super) const IN_YOUR_OWN: &str = "add the server to `mcp_servers` in your own docent.toml (`docent servers add`), and set it there";
 
 /// The fields of `oauth`.
 const OAUTH: [&str; 6] = [

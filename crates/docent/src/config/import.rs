@@ -368,7 +368,7 @@ audit:
             assert!(imported.notes.iter().any(|note| note.contains(want)), "{want}");
         }
         assert_eq!(imported.notes.len(), 8, "{:#?}", imported.notes);
-        // What was written is a configuration that loads and says the same.
+        // The written file loads as a configuration with the same values.
         let path = write(&mut imported, None, &inputs).unwrap();
         assert_eq!(path, home.path().join(".config/docent/docent.toml"));
         let config = crate::config::Config::load(&inputs).unwrap_or_else(|error| panic!("{error}"));

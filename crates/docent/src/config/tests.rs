@@ -90,7 +90,7 @@ impl World {
         self
     }
 
-    /// What is said on refusal, from loading or from the check before serving.
+    /// Returns the error of loading or of the check before serving.
     #[track_caller]
     fn refuses(&self, want: &str) {
         let refused = Config::load(&self.inputs()).and_then(|config| config.check_serving());

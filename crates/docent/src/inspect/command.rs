@@ -26,7 +26,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// What can be typed after `docent inspect`.
+/// The flags of `docent inspect`.
 #[derive(Args, Default)]
 pub(crate) struct InspectFlags {
     /// Configured server to inspect [default: docent itself]

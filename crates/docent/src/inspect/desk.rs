@@ -129,7 +129,7 @@ impl Clerk {
         tools: &[String],
         decide: impl Fn(&docent_hub::Memory) -> std::io::Result<Vec<String>>,
     ) -> Result<Vec<String>, String> {
-        let inside = self.inside.as_ref().ok_or("docent's own server is not inside")?;
+        let inside = self.inside.as_ref().ok_or("docent's own server does not run in this process")?;
         let known =
             inside.hub.server(server).ok_or_else(|| format!("unknown server {server:?}"))?;
         let decided = decide(&servers::memory(&self.dial.config()));
@@ -245,7 +245,7 @@ impl Desk for Clerk {
     }
 
     fn config(&self) -> Result<Value, String> {
-        let inside = self.inside.as_ref().ok_or("docent's own server is not inside")?;
+        let inside = self.inside.as_ref().ok_or("docent's own server does not run in this process")?;
         let config = Config::load(&inside.inputs).map_err(|error| format!("{error:#}"))?;
         let values: Vec<Value> = match config.show_json() {
             Value::Object(rows) => rows.into_iter().map(|(key, row)| shown(&key, &row)).collect(),

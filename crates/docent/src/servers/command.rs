@@ -17,7 +17,7 @@ use std::{fmt::Write as _, path::PathBuf, process::ExitCode, sync::Arc};
 pub(super) const NONE: &str =
     "No servers configured: run docent servers add NAME -- PROGRAM, or docent servers import\n";
 
-/// What can be typed after `docent servers`.
+/// The subcommands of `docent servers`.
 #[derive(Subcommand)]
 pub(crate) enum ServersCommand {
     /// List servers with their command or address, tools, and tools held back
@@ -63,7 +63,7 @@ pub(crate) enum ServersCommand {
     },
 }
 
-/// What can be typed after `docent servers add`.
+/// The flags of `docent servers add`.
 #[derive(Args)]
 pub(crate) struct AddFlags {
     /// Name of the server, which prefixes its tools: `NAME__tool`
@@ -93,7 +93,7 @@ pub(crate) struct AddFlags {
     pub(super) program: Vec<String>,
 }
 
-/// What can be typed after `docent servers approve`.
+/// The flags of `docent servers approve`.
 #[derive(Args)]
 pub(crate) struct ApproveFlags {
     /// The server

@@ -47,7 +47,7 @@ pub(crate) struct TargetFlags {
     program: Vec<OsString>,
 }
 
-/// What can be typed after `docent tools`.
+/// The flags of `docent tools`.
 #[derive(Args, Default)]
 pub(crate) struct ToolsFlags {
     /// Servers to list, or a tool to show in detail
@@ -66,7 +66,7 @@ pub(crate) struct ToolsFlags {
     pub(crate) target: TargetFlags,
 }
 
-/// What can be typed after `docent call`.
+/// The flags of `docent call`.
 #[derive(Args, Default)]
 #[command(after_help = "\
 Arguments are typed by the tool's schema:
@@ -95,7 +95,7 @@ pub(crate) struct CallFlags {
     pub(crate) target: TargetFlags,
 }
 
-/// What can be typed after `docent resources`.
+/// The flags of `docent resources`.
 #[derive(Args, Default)]
 pub(crate) struct ResourcesFlags {
     /// URI of a resource to read, and the name of the server, unless docent
@@ -111,7 +111,7 @@ pub(crate) struct ResourcesFlags {
     pub(crate) target: TargetFlags,
 }
 
-/// What can be typed after `docent prompts`.
+/// The flags of `docent prompts`.
 #[derive(Args, Default)]
 pub(crate) struct PromptsFlags {
     /// Prompt to render, its arguments as key=value, and the name of the server, unless docent

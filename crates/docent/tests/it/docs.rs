@@ -86,7 +86,7 @@ fn mistakes_are_reported() {
         (
             &["docs", "add", "a", "nowhere"],
             1,
-            "nowhere can't be read: name a folder or a file that exists",
+            "cannot read nowhere: name a folder or a file that exists",
         ),
         (&["docs", "remove", "a"], 2, "unknown collection a; known: none"),
         (&["docs", "sync", "a"], 2, "unknown collection a"),

@@ -1,4 +1,4 @@
-//! What is offered where, and real shells that are offered it.
+//! Tests of the completions, also in real shells.
 
 use super::*;
 use crate::cli;
@@ -125,7 +125,7 @@ fn in_shell(shell: &str, arguments: &[&str], script: &str) -> Result<String, Str
     let shell = find_program(shell)?;
     let place = tempfile::tempdir().unwrap();
     let stub = place.path().join("docent");
-    // What is asked goes to a file; what is answered comes from one.
+    // The request goes to a file; the completions come from one.
     let text = "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.asked\"\ncat \"$0.answer\"\n";
     fs::write(&stub, text).unwrap();
     let mut rights = fs::metadata(&stub).unwrap().permissions();

@@ -1,8 +1,8 @@
-//! What a server asks, and what it is answered.
+//! Tests of a server's requests and the answers to them.
 
 use super::*;
 
-/// What is answered to a form, at a terminal where this is typed.
+/// Checks the answer to a form at a terminal where this is typed.
 #[track_caller]
 fn asked(schema: &Value, typed: &str, want: &Value) {
     let needed = json!({"resultType": "input_required", "requestState": "s", "inputRequests": {"q": {
@@ -32,7 +32,7 @@ fn a_person_fills_in_forms() {
     }});
     let accept = |content: Value| json!({"action": "accept", "content": content});
     asked(&form, "Ann\n\n\n\ny\n", &accept(json!({"name": "Ann", "age": 30})));
-    // What does not fit is asked for again, and so is what is required.
+    // Invalid and missing required values are asked for again.
     asked(
         &form,
         "\n\nAnn\nold\n41\nglad\nfirst,b\ny\n",
