@@ -268,7 +268,7 @@ fn challenge(response: &Response) -> String {
     values.join(", ")
 }
 
-/// Creates a connection pool without redirects, without proxies from the environment, and with TCP_NODELAY.
+/// Creates a connection pool without redirects, without proxies from the environment, and with `TCP_NODELAY`.
 pub(crate) fn client(connect_timeout: Duration) -> Result<Client, Failure> {
     let tls = tls::client().map_err(Failure::Unreachable)?;
     Client::builder()

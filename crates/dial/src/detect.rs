@@ -40,7 +40,7 @@ enum Probe {
     Unknown,
     /// `initialize` was sent. If it is refused, `fall_back` continues.
     Waiting { id: Value, fall_back: Box<dyn FnOnce(Failure) + Send> },
-    /// The server speaks Streamable HTTP, or the line has moved.
+    /// The server uses Streamable HTTP, or the line was replaced.
     Known,
 }
 

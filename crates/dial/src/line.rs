@@ -46,7 +46,7 @@ pub enum Event {
     Closed(Failure),
 }
 
-/// Why a message did not get through, or an answer did not come.
+/// Why a message was not delivered, or an answer did not arrive.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Failure {
     /// Nothing was sent, so a retry is safe.
@@ -63,7 +63,7 @@ pub enum Failure {
         /// Text of the answer, shortened.
         text: String,
     },
-    /// A person has to sign in first.
+    /// A sign-in is required.
     #[error("the server requires a sign-in: {0}")]
     Unauthorized(String),
     /// The answer violates the protocol.

@@ -26,7 +26,7 @@ fn make() -> Result<Arc<ClientConfig>, String> {
     Ok(Arc::new(config))
 }
 
-/// Whether the other side answered a handshake with something else.
+/// Whether the server answered the handshake with something other than TLS.
 pub(crate) fn is_missing(error: &(dyn Error + 'static)) -> bool {
     let what = error.downcast_ref::<rustls::Error>();
     if let Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) = what {

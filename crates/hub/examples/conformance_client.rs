@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 const PATIENCE: Duration = Duration::from_secs(25);
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 const STATEFUL: &str = "2025-11-25";
-/// What the server is called here.
+/// The server's name.
 const SERVER: &str = "suite";
 
 #[tokio::main]
@@ -147,7 +147,7 @@ fn calls(context: &Value, tools: &BTreeMap<String, &Arc<dyn AnyTool>>) -> Vec<(S
                 Some("number" | "integer") => json!(1),
                 Some("string") => json!("test"),
                 Some("boolean") => json!(true),
-                // The tool that echoes a schema is shown the one that came.
+                // The tool that echoes a schema gets the received one.
                 Some("object") if name == "schema" => rich.clone().unwrap_or_else(|| json!({})),
                 Some("object") => json!({}),
                 _ => Value::Null,
@@ -186,7 +186,7 @@ struct Headless {
 impl Browser for Headless {
     fn open(&self, url: &str) -> Result<(), String> {
         let url = url.to_owned();
-        // A provider that is there already is as good.
+        // An installed provider is fine.
         let _there = rustls::crypto::ring::default_provider().install_default();
         self.runtime.spawn(async move {
             let client = reqwest::Client::builder().no_proxy().build();

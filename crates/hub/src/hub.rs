@@ -1,4 +1,4 @@
-//! All servers together: one provider with a part for each, and tools that find, describe and call.
+//! All downstream servers: one provider with a part for each, and tools that find, describe and call their tools.
 
 use crate::{
     Dialer, Downstream, Exposure, Memory, SchemaCheck, Spec, Status,
@@ -61,7 +61,7 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Makes a hub without servers.
+    /// Creates a hub without servers.
     pub fn new(settings: Settings, dialer: Arc<dyn Dialer>, memory: Memory) -> Arc<Self> {
         let shared = Shared {
             traffic: settings.traffic.clone(),

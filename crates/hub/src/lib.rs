@@ -1,4 +1,4 @@
-//! Other MCP servers as one [`Provider`](docent_tool::Provider).
+//! Downstream MCP servers as one [`Provider`](docent_tool::Provider).
 //!
 //! A [`Hub`] contains a [`Downstream`] for each configured server. No server is started before it is needed: what it
 //! offers is remembered from the last run and refreshed when it runs. The [`Dialer`] opens connections; this crate

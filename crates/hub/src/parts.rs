@@ -13,7 +13,7 @@ pub(crate) const MAX_BLOCKS: usize = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct CollectedParts {
     content: Vec<Value>,
-    /// Fields beside `content`; a later part replaces those of an earlier one.
+    /// Fields other than `content`; a later part replaces those of an earlier one.
     fields: Map<String, Value>,
     bytes: usize,
 }

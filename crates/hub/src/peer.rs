@@ -67,7 +67,7 @@ pub enum RequestError {
     /// Neither an answer nor progress arrived within this time.
     #[error("no answer within {} s", .0.as_secs_f64())]
     TimedOut(Duration),
-    /// It reported progress, and no answer came within this time.
+    /// It reported progress, but no answer arrived within this time.
     #[error("progress reported, but no answer within {} s", .0.as_secs_f64())]
     OverLimit(Duration),
 }
@@ -84,7 +84,7 @@ fn cut(message: &str) -> Cow<'_, str> {
 pub struct Request {
     /// Its parameters.
     pub params: Object,
-    /// Header fields beyond those that follow from it.
+    /// Headers beyond those that follow from it.
     pub headers: Vec<(String, String)>,
     /// Receives progress. If set, the server is asked to report it.
     pub progress: Option<Box<dyn Fn(Progress) + Send + Sync>>,
@@ -101,7 +101,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request with these parameters and nothing else.
+    /// Creates a request with these parameters and nothing else.
     pub fn new(params: Object) -> Self {
         Self { params, ..Self::default() }
     }

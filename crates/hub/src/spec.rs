@@ -102,7 +102,7 @@ pub enum Way {
         url: String,
         /// Whether it uses the older transport with two addresses; `None` detects it.
         sse: Option<bool>,
-        /// Header fields of every request.
+        /// Headers of every request.
         headers: BTreeMap<String, String>,
     },
 }
@@ -142,7 +142,7 @@ impl std::fmt::Debug for Way {
 pub struct About {
     /// Name for people.
     pub title: Option<String>,
-    /// What it does.
+    /// Description.
     pub description: Option<String>,
     /// Tags for search.
     pub tags: Vec<String>,
@@ -170,7 +170,7 @@ pub enum Visibility {
 }
 
 impl About {
-    /// Whether lists have its tools.
+    /// Whether its tools are listed.
     pub(crate) fn is_listed(&self) -> bool {
         self.visibility.is_none() && !self.on_request
     }

@@ -11,7 +11,7 @@ const LINES: usize = 200;
 /// Maximum characters of a kept line.
 const WIDTH: usize = 2000;
 
-/// A ring of lines.
+/// A ring buffer of lines.
 #[derive(Debug, Default)]
 pub struct Tail(Mutex<Lines>);
 

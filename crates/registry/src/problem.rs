@@ -12,7 +12,7 @@ pub struct Problem {
     pub file: Option<PathBuf>,
     /// The entry: a server's name.
     pub entry: Option<String>,
-    /// The field of the entry, as it is written.
+    /// The field of the entry, as written.
     pub field: Option<String>,
     /// What is wrong.
     pub what: String,

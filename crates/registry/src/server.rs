@@ -48,7 +48,7 @@ pub enum Way {
         /// Its working folder.
         cwd: Option<String>,
     },
-    /// A server on the network.
+    /// A remote server.
     Remote {
         /// Its address.
         url: String,
@@ -133,7 +133,7 @@ pub enum Sensitivity {
     /// Reads public data.
     #[default]
     Low,
-    /// Costly or private.
+    /// Costly or private data.
     Medium,
     /// Dangerous.
     High,
@@ -189,7 +189,7 @@ impl Server {
         )
     }
 
-    /// A server on the network.
+    /// A remote server.
     pub fn remote(name: impl Into<String>, url: &str, kind: Option<RemoteKind>) -> Self {
         Self::new(name, Way::Remote { url: url.to_owned(), kind, headers: IndexMap::new() })
     }

@@ -6,7 +6,7 @@ use std::{
     ffi::{OsStr, OsString},
 };
 
-/// Where a variable comes from.
+/// Origin of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -19,7 +19,7 @@ pub enum Origin {
 /// A variable that the child does not get. Its value is left out: it may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Dropped {
-    /// Its name, with what is not UTF-8 replaced.
+    /// Its name, with invalid UTF-8 replaced.
     pub name: String,
     /// Where it comes from.
     pub origin: Origin,
@@ -63,7 +63,7 @@ const LOADING_PREFIXES: [&str; 15] = [
     "RUBYOPT",
 ];
 
-/// The same, by their whole names.
+/// The same, by full names.
 const LOADING: [&str; 71] = [
     "BASH_ENV",
     "BASHOPTS",
@@ -138,7 +138,7 @@ const LOADING: [&str; 71] = [
     "_JAVA_OPTIONS",
 ];
 
-/// npm reads its settings from variables whatever their case.
+/// npm reads settings from variables in any case.
 const LOADING_ANY_CASE: [&str; 5] = [
     "npm_config_globalconfig",
     "npm_config_node_options",

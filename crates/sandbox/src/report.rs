@@ -31,7 +31,7 @@ impl fmt::Display for State {
 pub struct Control {
     /// Its name, the same on every machine.
     pub name: &'static str,
-    /// Whether it holds.
+    /// Its state.
     pub state: State,
     /// How it is enforced and with which limits, in one line.
     pub detail: String,

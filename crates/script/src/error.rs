@@ -42,9 +42,9 @@ pub struct ScriptError {
     pub column: Option<u32>,
     /// The text of the line.
     pub source_line: Option<String>,
-    /// What it had printed.
+    /// Its console output until then.
     pub console: Vec<ConsoleLine>,
-    /// What it had called.
+    /// Its calls until then.
     pub calls: Vec<CallRecord>,
     /// Whether the console was cut.
     pub truncated: bool,

@@ -110,7 +110,7 @@ pub(crate) enum End {
     Thrown { kind: ScriptErrorKind, message: String, stack: String },
 }
 
-/// The engine's side; lives on its thread.
+/// The engine's side, on its thread.
 pub(crate) struct Host {
     limits: Limits,
     outbox: Arc<Outbox>,
@@ -154,7 +154,7 @@ impl Host {
         }
     }
 
-    /// Asks for a call. An error is its kind and, on the next line, a message for the script.
+    /// Requests a call. An error is its kind and, on the next line, a message for the script.
     pub(crate) fn call(
         &mut self,
         id: u32,

@@ -300,7 +300,7 @@ mod tests {
         let (tokens, victim) = (place.path().join("tokens"), place.path().join("victim"));
         let store = FileStore::new(&tokens);
         store.save(&record("r", "i", 1)).unwrap();
-        // A link in the place of a file is replaced, and what it leads to stays as it is.
+        // A link in place of a file is replaced, and its target is not changed.
         let path = store.path(&file_name("r", "i"));
         fs::write(&victim, "precious").unwrap();
         fs::remove_file(&path).unwrap();
@@ -309,7 +309,7 @@ mod tests {
         store.save(&record("r", "i", 2)).unwrap();
         assert!(!path.is_symlink());
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
-        // A link in the place of the folder is refused.
+        // A link in place of the folder is refused.
         let elsewhere = place.path().join("elsewhere");
         fs::create_dir(&elsewhere).unwrap();
         fs::rename(&tokens, place.path().join("moved")).unwrap();

@@ -276,7 +276,7 @@ impl Caller for Calls {
                 return CallReply::Failed(CallError::new(problem));
             };
             let state = self.pending.take(number).and_then(|(_, needed)| needed.state);
-            // A script that is cancelled drops its calls.
+            // Cancelling a script drops its calls.
             let cancel = Some(CancellationToken::new());
             let round = InnerRound { nth: Some(number), state, cancel };
             let called = self.context.call_in_round((&server, &found.public), arguments, round);

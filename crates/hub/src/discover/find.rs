@@ -38,7 +38,7 @@ pub(super) struct Capabilities {
 struct Capability {
     /// Name for `describe_mcp` and `call_mcp_tool`.
     id: String,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     about: Option<String>,
     /// Tags from its configuration.
@@ -166,7 +166,7 @@ fn item(entry: &Entry) -> Item {
 fn found(entries: Vec<Entry>, query: &str, most: usize, context: &CallContext) -> Vec<Capability> {
     let items: Vec<Item> = entries.iter().map(item).collect();
     let mut hits = Shortlist::new(Table::built_in(), &items).search(query, most);
-    // Among equals, the server that is configured to come first does.
+    // Among equal scores, the server with the higher configured priority comes first.
     let priority =
         |place: usize| entries.get(place).map_or(0, |entry| entry.server.spec().about.priority);
     hits.sort_by(|left, right| {
@@ -248,7 +248,7 @@ pub(super) struct DescribeArgs {
 pub(super) struct Described {
     /// The server.
     id: String,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     about: Option<String>,
     /// The server's own instructions.

@@ -22,7 +22,7 @@ use std::sync::{Arc, Weak};
 /// URI prefix of the TypeScript declarations of each server.
 const TYPES: &str = "docent://mcp-clients/";
 
-/// Makes the four tools.
+/// Creates the four discovery tools.
 pub(crate) struct Discover;
 
 impl Discover {

@@ -54,7 +54,7 @@ pub(crate) struct Asking<'a> {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Carried {
-    /// The request waits here.
+    /// The request is parked here.
     Parked { id: String },
     /// The server waits for these answers, and gets its own state back.
     Needed { requests: Object, state: Value },
@@ -68,7 +68,7 @@ struct Open {
     steps: Arc<Mutex<Steps>>,
     /// The total time limit. The time that its client takes to answer questions doesn't count.
     limit: Arc<TimeLimit>,
-    /// Since when it waits for its client to come back.
+    /// When it started to wait for its client to come back.
     parked_at: Option<tokio::time::Instant>,
     questions: usize,
     /// Its permit among the calls of the server; released while it waits for its client.

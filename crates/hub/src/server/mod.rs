@@ -44,7 +44,7 @@ use std::{
 use tokio::sync::{Semaphore, broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
-/// What all servers of a hub share.
+/// State that all servers of a hub share.
 pub(crate) struct Shared {
     pub(crate) dialer: Arc<dyn Dialer>,
     pub(crate) memory: Memory,
@@ -247,7 +247,7 @@ impl Downstream {
     }
 }
 
-/// A server as a provider, with its tools in lists or not.
+/// Wraps a server as a provider whose tools are listed or hidden.
 pub(crate) fn provider_part(
     server: Arc<Downstream>,
     hidden: bool,

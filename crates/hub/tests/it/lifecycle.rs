@@ -114,7 +114,7 @@ async fn a_tool_under_another_name_is_held_back_until_it_is_approved() {
     let approved = memory.approve_seen("one", &memory.kept("one").unwrap().held_back).unwrap();
     assert_eq!(approved, ["b"]);
     assert_eq!(words(&call(&hub, "one__b", &nobody()).await.unwrap()), "ok");
-    // The old one is still what it was.
+    // The old one is unchanged.
     *offered.lock().unwrap() = json!([tool("a"), tool("b")]);
     scripts.say(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
     until(|| hub.status()[0].tools == 2).await;
@@ -232,7 +232,7 @@ async fn unreadable_approvals_are_given_again_and_not_taken_from_the_server() {
     first.close().await;
     let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
     std::fs::write(&file, "{\"tools\":").unwrap();
-    // The second one finds what the first has put in the place of the damaged file.
+    // The second one finds the file that the first put in place of the damaged one.
     for _ in 0..2 {
         let hub = hub(&scripts, memory.clone(), vec![spec("one")]);
         assert_eq!(tools(&hub).await.len(), 0, "nothing is approved by being seen");

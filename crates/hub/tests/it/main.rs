@@ -1,4 +1,4 @@
-//! The hub against servers that are scripted message by message.
+//! The hub with servers that are scripted message by message.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 mod calls;

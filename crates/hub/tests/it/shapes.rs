@@ -89,7 +89,7 @@ async fn an_answer_has_a_bounded_number_of_blocks() {
     assert!(cut.partial && words(&cut).starts_with("2000 more blocks"), "{}", words(&cut));
 }
 
-/// A server that answers with parts that are too large together, and never with the last.
+/// A server that answers with parts that are too large in total, and never sends the last one.
 fn endless(answer: Value) -> Arc<Scripts> {
     let scripts = Arc::new(Scripts::default());
     scripts.put(

@@ -72,7 +72,7 @@ async fn a_program_is_confined_as_ordered() {
 
 #[tokio::test]
 async fn a_confined_program_is_a_copy_of_the_keeper_until_it_runs() {
-    // Were another executable loaded in between, it would have to be there.
+    // If another executable were loaded in between, it would have to exist.
     let nowhere = Settings { executable: "/nowhere".into(), ..Settings::new(PROBE) };
     let keeper = Begun::start(PROBE.as_ref()).unwrap().settle(nowhere).unwrap();
     let launch = Launch::new("echo", ["one"], Confinement::for_child([""; 0]), Mode::Auto);

@@ -49,7 +49,7 @@ const NO_PROGRAM: &str = "it is not a program";
 
 /// Returns the ABI that the kernel reports, or 0.
 pub(crate) fn abi_of_kernel() -> u32 {
-    // Without flags to set, this asks and restricts nothing.
+    // Without flags to set, this only queries and restricts nothing.
     match RestrictSelf::default().no_new_privs(false).apply().map(|status| status.landlock) {
         Ok(LandlockStatus::Available { effective_abi, kernel_abi }) => {
             kernel_abi.and_then(|abi| abi.try_into().ok()).unwrap_or(effective_abi as u32)

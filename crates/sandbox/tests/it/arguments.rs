@@ -1,4 +1,4 @@
-//! How a child's program, arguments and environment arrive.
+//! Program, arguments and environment of a child.
 
 use crate::stage::{PROBE, Stage, requirements};
 use docent_sandbox::{Confinement, Launch, Mode, Offered, Refused, clean_environment};

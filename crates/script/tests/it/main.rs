@@ -1,4 +1,4 @@
-//! Scripts from start to end: an engine for each, and tools that are answered in memory.
+//! Complete script runs: an engine for each, and tools that answer in memory.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on should say so at once")]
 
 mod calls;

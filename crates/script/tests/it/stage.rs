@@ -1,4 +1,4 @@
-//! Owns the tools that scripts of the tests call, and the ways to run one.
+//! The tools that test scripts call, and functions to run a script.
 
 use crate::threads::Threads;
 use docent_script::{
@@ -111,7 +111,7 @@ pub(crate) fn clients() -> Vec<Client> {
     vec![all("calc"), all("my-fs.v2")]
 }
 
-/// Runs one script, in a worker of its own.
+/// Runs one script in its own worker.
 pub(crate) async fn run(
     code: &str,
     clients: &[Client],
