@@ -210,13 +210,13 @@ fn a_project_adds_replaces_and_turns_off() {
     assert_eq!(problems, []);
     let text = "print(a)\neval(b)\nexec(c)\nhashlib.md5(d)\nos.system(e)\n";
     let all = found_with(&rules, Language::Python, Analysis::Security, text);
-    let found: Vec<_> = all.iter().map(|one| (one.rule.as_str(), one.line, one.severity)).collect();
+    let seen: Vec<_> = all.iter().map(|one| (one.rule.as_str(), one.line, one.severity)).collect();
     let want = [
         ("os-system", 5, Severity::High),
         ("eval", 2, Severity::Medium),
         ("print", 1, Severity::Low),
     ];
-    assert_eq!(found, want);
+    assert_eq!(seen, want);
     assert_eq!((all[1].message.as_str(), all[2].message.as_str()), ("not here", "print"));
     assert_eq!(
         (all[2].fix.as_str(), &all[2].cwe, all[2].category.as_str()),
