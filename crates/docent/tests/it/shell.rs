@@ -28,7 +28,7 @@ fn tools_are_listed_and_called() {
         .ends(0)
         .prints("analyze_repository  ")
         .prints("path* string, depth quick|standard|deep");
-    place.run(&["tools", "--tokens"]).ends(0).prints("together").prints("Estimated from");
+    place.run(&["tools", "--tokens"]).ends(0).prints("total").prints("Estimated from");
     place.run(&["tools", "parse_files"]).ends(0).prints("docent call parse_files files:=");
     place.run(&["prompts"]).ends(0).prints("explain_file");
     place.run(&["resources"]).ends(0).prints("ast://project/{path}");

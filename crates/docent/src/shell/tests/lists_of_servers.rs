@@ -20,7 +20,7 @@ fn tools_are_listed() {
         .code(0)
         .says("time: scripted 1")
         .says("docent: scripted 1")
-        .says("together")
+        .says("total")
         .says("tokens in all 2 servers.")
         .says("Estimated from");
     let ended = Scene::new(script()).run(&["tools", "--tokens", "--json"]);
