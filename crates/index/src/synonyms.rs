@@ -176,8 +176,8 @@ mod tests {
             (&[&[]], "synonym group 1 has fewer than two"),
             (&[&["a1", "b2"], &["k8s"]], "synonym group 2 has fewer than two"),
             (&[&["connection", "Connections"]], "synonym group 1 has fewer than two"),
-            (&[&["k8s", ""]], "\"\" in synonym group 1 has no word"),
-            (&[&["k8s", "of the"]], "\"of the\" in synonym group 1 has no word"),
+            (&[&["k8s", ""]], "\"\" in synonym group 1 has no searchable word"),
+            (&[&["k8s", "of the"]], "\"of the\" in synonym group 1 has no searchable word"),
             (&[&["k8s", "one two three four five six seven"]], "is too long"),
         ];
         for (given, want) in cases {

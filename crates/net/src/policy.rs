@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn only_what_is_named_is_allowed() {
-        let not_named = "does not name";
+        let not_named = "does not allow";
         let named = &["docs.example.com", "*.example.org", "example.net:8080"][..];
         for (rules, url, want) in [
             (&[][..], "https://docs.example.com/", Err(not_named)),

@@ -177,8 +177,8 @@ mod tests {
             ("10.0.0.1", "add it to policy.network.private_hosts in /x/docent.toml"),
             ("fd00::1", "add it to policy.network.private_hosts in /x/docent.toml"),
             // Where clouds serve their metadata: no name leads there.
-            ("169.254.169.254", "where policy.network.hosts in /x/docent.toml names it"),
-            ("0.0.0.0", "where policy.network.hosts in /x/docent.toml names it"),
+            ("169.254.169.254", "listed in policy.network.hosts in /x/docent.toml"),
+            ("0.0.0.0", "listed in policy.network.hosts in /x/docent.toml"),
         ] {
             let address: IpAddr = address.parse().unwrap();
             let host = "docs.test".to_owned();

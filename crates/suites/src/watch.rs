@@ -202,7 +202,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (watch, _batches) = watched(folder.path());
         let error = watch.add(&folder.path().join("none")).unwrap_err();
-        assert!(error.to_string().ends_with("none can't be watched"), "{error}");
+        assert!(error.to_string().ends_with("none for changes"), "{error}");
     }
 
     #[test]

@@ -284,7 +284,7 @@ fn a_list_that_names_files_elsewhere_is_damage() {
         let store = open(&folder);
         if has_list {
             let said = store.repair().unwrap().rebuilt.unwrap_or_default();
-            assert!(said.contains("lies elsewhere"), "{said}");
+            assert!(said.contains("outside the folder"), "{said}");
         }
         write(&store, project());
         write(&store, project());

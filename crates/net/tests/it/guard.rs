@@ -115,7 +115,7 @@ fn names_that_lead_inside_are_refused() {
         let error = get(&client, &url).unwrap_err();
         let refused = matches!(error, FetchError::Refused(Refusal::Inside { .. }));
         assert!(refused, "{addresses:?}: {error:?}");
-        assert!(error.to_string().starts_with("docs.test is at "), "{error}");
+        assert!(error.to_string().starts_with("docs.test resolves to "), "{error}");
     }
     assert!(server.asked().is_empty());
 }

@@ -168,7 +168,12 @@ fn tell(answer: &ReferencesAnswer) -> String {
     if definitions.len() > 1 {
         let some: Vec<&str> = definitions.iter().take(8).map(String::as_str).collect();
         let more = if definitions.len() > 8 { ", …" } else { "" };
-        let _ok = write!(text, "; {} definitions have this name: {}{more}", definitions.len(), some.join(", "));
+        let _ok = write!(
+            text,
+            "; {} definitions have this name: {}{more}",
+            definitions.len(),
+            some.join(", ")
+        );
     }
     let mut file = "";
     for one in references {

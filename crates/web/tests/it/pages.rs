@@ -219,7 +219,7 @@ fn what_is_not_a_page_is_reported() {
         ),
         ("empty", Reply::html(""), "can't be read: it is empty"),
         ("broken pdf", typed("application/pdf", b"%PDF-1.7 nothing"), "can't be read as PDF"),
-        ("app", Reply::html(app), "scripts are not run"),
+        ("app", Reply::html(app), "without scripts, which are not run"),
         ("login", Reply::html(login), "requires a login"),
         ("401", Reply::new(401), "requires a login"),
         ("404", Reply::new(404), "does not exist (status 404)"),

@@ -83,7 +83,7 @@ fn the_lite_page_is_read_when_the_other_fails_and_the_failure_is_kept() {
             Reply::html("<html><body><div class=new>x</div></body></html>"),
             "unknown layout",
         ),
-        (Reply::html("<html><body><div id=links class=results>"), "ends in the middle"),
+        (Reply::html("<html><body><div id=links class=results>"), "is truncated before any result"),
         (Reply::html(" \n"), "empty page"),
         (Reply::to("http://127.0.0.1:9/"), "redirects this search to http://127.0.0.1"),
     ] {

@@ -113,7 +113,7 @@ mod tests {
         for name in ["../elsewhere", "/elsewhere", "a/b", "..", ""] {
             let dead = Sealed { name: name.into(), bytes: 0, hash: String::new() };
             let leading_out = Manifest { dead: Some(dead), ..manifest.clone() };
-            assert!(said(&leading_out.encode()).contains("lies elsewhere"), "{name}");
+            assert!(said(&leading_out.encode()).contains("outside the folder"), "{name}");
         }
     }
 }

@@ -147,5 +147,5 @@ async fn patterns_choose_files() {
     let error = call(&suite, "parse_files", json!({"files": ["lib/*.ts"]})).await.unwrap_err();
     assert!(error.to_string().contains("lib"), "{error}");
     let error = call(&suite, "parse_files", json!({"files": ["src/*.py"]})).await.unwrap_err();
-    assert!(error.to_string().contains("no source file fits"), "{error}");
+    assert!(error.to_string().contains("no source file matches"), "{error}");
 }
