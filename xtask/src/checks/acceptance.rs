@@ -1,4 +1,4 @@
-//! The step that runs the acceptance suite, which lies next to the repository, against the release binary.
+//! The step that runs the acceptance suite, located next to the repository, against the release binary.
 
 use super::{Context, tally};
 use crate::{

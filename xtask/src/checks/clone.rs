@@ -1,7 +1,7 @@
 //! The step that runs the workspace's tests from a clone under /tmp, in a folder with a space in its name. The sandbox
 //! treats temporary folders differently, so tests that pass elsewhere can fail there.
 //!
-//! The target directory beside the clone is kept, and files that are the same as in the last clone keep their times:
+//! The target directory next to the clone is kept, and files unchanged since the last clone keep their times:
 //! dependencies are compiled once, and crates that have not changed are not compiled again.
 
 use super::{Context, cargo_tests};

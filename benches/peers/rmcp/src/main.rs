@@ -1,4 +1,4 @@
-//! An echo server on the SDK alone, over pipes (`--stdio`) or Streamable HTTP (`--port P`).
+//! A bare echo server on the SDK, over pipes (`--stdio`) or Streamable HTTP (`--port P`).
 
 use axum::serve::ListenerExt as _;
 use rmcp::{
