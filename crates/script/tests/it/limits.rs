@@ -76,7 +76,7 @@ fn a_value_outlives_calls_without_await() {
 }
 
 #[test]
-fn no_time_at_all_is_no_engine_error() {
+fn a_zero_time_limit_is_not_an_engine_error() {
     check(Duration::ZERO, &[("return 1", Some(ScriptErrorKind::Time))]);
     check(Duration::from_millis(5), &[("for (;;) {}", Some(ScriptErrorKind::Time))]);
 }
@@ -167,7 +167,7 @@ fn memory_is_bounded() {
 }
 
 #[test]
-fn little_memory_is_no_crash() {
+fn little_memory_causes_no_crash() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let code = "const a = []; for (let i = 0; ; i++) { a.push({ i, s: 'x'.repeat(i), m: new Map([[i, [i]]]), p: Promise.resolve(i), f: () => i }) }";
     for kilobytes in (0..1200).step_by(37) {
