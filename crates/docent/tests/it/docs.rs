@@ -60,7 +60,7 @@ fn a_collection_is_added_listed_and_removed() {
     place
         .run(&["docs", "list"])
         .ends(0)
-        .prints("pg 15: 2 documents, 3 chunks, in step\n  PostgreSQL\n");
+        .prints("pg 15: 2 documents, 3 chunks, up to date\n  PostgreSQL\n");
     place.write("manual/new.md", "# New\n\nNews.\n");
     fs::remove_file(place.project().join("manual/deep/net.txt")).unwrap();
     place.run(&["docs", "list"]).ends(0).prints("1 new or changed and 1 gone since");

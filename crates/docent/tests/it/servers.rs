@@ -38,11 +38,11 @@ fn a_server_is_added_tried_listed_and_removed() {
     // It has no settings, and so not itself as a server, whose tools it would list a moment later.
     let env = format!("XDG_CONFIG_HOME={}", place.0.path().join("no-settings").display());
     let added = ["servers", "add", "other", "--env", &env, "--", DOCENT, "serve"];
-    place.run(&added).ends(0).prints("Try it: docent servers test other");
+    place.run(&added).ends(0).prints("To test it: docent servers test other");
     place.run(&["servers", "list"]).ends(0).prints("other  ").prints("(not seen yet)");
     place.run(&["servers", "test"]).ends(0).prints("ok    other: docent ");
     place.run(&["servers", "list"]).ends(0).prints(" tools, 20");
-    place.run(&["servers", "approve", "other"]).ends(0).prints("Nothing of `other` is held back");
+    place.run(&["servers", "approve", "other"]).ends(0).prints("No tools of `other` are held back");
     let tried = place.run(&["servers", "test", "other", "--json"]).ends(0).json();
     assert_eq!(tried["servers"][0]["name"], "other");
     assert_eq!(tried["problems"], json!([]));
@@ -129,9 +129,9 @@ fn broken_entries_are_reported_and_fail() {
         .prints("note: \"repo\": it is the name")
         .prints("\"loose\", sandbox");
     place.run(&["servers", "approve", "nope"]).ends(2).says("unknown server \"nope\"");
-    place.run(&["servers", "login", "b"]).ends(1).says("the server \"b\" can't be used");
+    place.run(&["servers", "login", "b"]).ends(1).says("cannot use the server \"b\"");
     place.settings("hub.registries = [\"none.json\"]");
-    place.run(&["servers", "test"]).ends(1).prints("FAIL  `hub.registries` names ");
+    place.run(&["servers", "test"]).ends(1).prints("FAIL  `hub.registries`: cannot read ");
     let output = place.run(&["servers", "test", "--json"]).ends(1).json();
     assert_eq!(output["problems"][0]["fatal"], true);
 }

@@ -81,7 +81,7 @@ fn bytes_are_saved_and_never_over_others() {
         .run(&["call", "echo", "hi"])
         .code(0)
         .says("inside")
-        .tells("image/png, 8 bytes: not saved; give --save DIR");
+        .tells("image/png, 8 bytes: not saved; use --save DIR");
     assert_eq!(std::fs::read_dir(scene.folder.path()).unwrap().count(), 0);
     scene.run(&["call", "echo", "hi", "--save", "out"]).code(0).tells("saved ");
     scene.run(&["call", "echo", "hi", "--save", "out"]).code(0);

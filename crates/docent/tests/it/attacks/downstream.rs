@@ -248,8 +248,8 @@ async fn a_tool_under_another_name_is_not_offered_before_it_is_approved() {
         "{refused}"
     );
     server.log_line("it was added after the server's tools were approved").await.unwrap();
-    place.run(&["servers", "list"]).ends(0).prints("held back: peek; look at them and approve");
-    place.run(&["doctor", "--port", "0"]).prints("odd: held back: peek; look at them");
+    place.run(&["servers", "list"]).ends(0).prints("held back: peek; review and approve");
+    place.run(&["doctor", "--port", "0"]).prints("odd: held back: peek; review and");
     let approved = place.run(&["servers", "approve", "odd"]);
     approved
         .ends(0)
