@@ -45,7 +45,7 @@ mod tests {
     use std::sync::{Arc, Condvar, Mutex};
     use tokio_util::sync::CancellationToken;
 
-    /// A client with a lane.
+    /// A client with its own pool.
     struct Client(usize);
 
     impl Audience for Client {

@@ -153,7 +153,7 @@ mod tests {
         (watch, batches)
     }
 
-    /// Batches until one holds the path.
+    /// Receives batches until one contains the path.
     fn heard(batches: &Receiver<Batch>, path: &Path) -> bool {
         let end = Instant::now() + SOON;
         while let Ok(batch) = batches.recv_timeout(end.saturating_duration_since(Instant::now())) {

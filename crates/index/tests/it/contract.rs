@@ -1,4 +1,4 @@
-//! What every store does. A store passes by handing over a way to open itself twice on the same place.
+//! The contract of every store. A store passes by providing a way to open itself twice at the same location.
 
 use crate::project::{hits, names, project, source, unit, write};
 use docent_index::{
@@ -8,13 +8,13 @@ use docent_index::{
 };
 use std::{collections::BTreeSet, sync::Arc};
 
-/// A place where a store can be opened, more than once at a time.
+/// A location where a store can be opened several times at once.
 pub(crate) trait Place {
     /// Opens a store there.
     fn open(&self, embedder: Arc<dyn Embedder>) -> Box<dyn Store>;
 }
 
-/// Runs every statement for a store.
+/// Runs every contract test for a store.
 macro_rules! store_contract {
     ($place:expr) => {
         $crate::contract::statements! { $place =>
@@ -108,7 +108,7 @@ pub(crate) fn digests_are_by_collection_and_path(place: &dyn Place) {
     assert_eq!(store.digests("none").unwrap().len(), 0);
 }
 
-/// Fails where a unit asks for it.
+/// Fails on units that request it.
 #[derive(Debug)]
 struct Fragile(Arc<Table>);
 
@@ -371,7 +371,7 @@ pub(crate) fn another_model_recomputes_vectors(place: &dyn Place) {
     assert_eq!(nearest.unwrap().found.unit.name, "validate_token");
     assert_eq!(store.repair().unwrap(), docent_index::Repairs::default());
     drop(store);
-    // And back, by a write alone.
+    // And back, with only a write.
     let store = open(place);
     write(store.as_ref(), vec![remove("lib", "src/parse.rs")]);
     assert_eq!(store.status().unwrap().identity, *Table::built_in().identity());

@@ -1,4 +1,4 @@
-//! Whatever moment a writer ends at, the store is the one before or the one after.
+//! After a crash of a writer at any moment, the store has the old or the new generation.
 
 use crate::project::{open, source, unit, write};
 use docent_index::{Change, Digest, Store};
@@ -14,7 +14,7 @@ use std::{
 const FOLDER: &str = "DOCENT_TEST_FOLDER";
 const ROUNDS: &str = "DOCENT_TEST_ROUNDS";
 
-/// Every point where a write may end.
+/// Every point where a write may crash.
 const POINTS: &[&str] = &[
     "index-create",
     "index-write",
@@ -51,12 +51,12 @@ pub(crate) fn digest(n: usize) -> Digest {
     source.digest
 }
 
-/// Which version is there. All files are of one, or a write was seen in part.
+/// The stored version. All files must be of one, or a write was partially visible.
 pub(crate) fn seen(store: &dyn Store) -> BTreeSet<Digest> {
     store.digests("app").unwrap().into_values().collect()
 }
 
-/// A writer in a process of its own, which a test ends.
+/// A writer in its own process, which a test kills.
 #[test]
 #[ignore = "the other tests of this module run it in a process of its own"]
 fn child_writes() {
@@ -79,7 +79,7 @@ pub(crate) fn child(test: &str, folder: &Path, rounds: usize, points: &str) -> C
     command
 }
 
-/// Runs a test that is ignored otherwise, in a process of its own. It must pass.
+/// Runs an ignored test in its own process. It must pass.
 pub(crate) fn child_test(test: &str) {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args([test, "--exact", "--ignored", "--nocapture"]);
@@ -96,7 +96,7 @@ fn an_end_at_any_point_leaves_the_old_or_the_new() {
         let mut reached = false;
         for passed in [0, 1, 5] {
             let folder = tempfile::tempdir().unwrap();
-            // Enough writes before it that parts and segments are brought together in the one that is cut off.
+            // Enough writes that the interrupted one merges parts and segments.
             let store = open(folder.path());
             (0..8).for_each(|_| write(&store, version(1)));
             drop(store);
@@ -126,7 +126,7 @@ fn a_killed_writer_leaves_the_old_or_the_new() {
     let mut delay = 7;
     for round in 0..25 {
         let mut writer = child("crash::child_writes", folder.path(), 1_000, "").spawn().unwrap();
-        // Not random, so that a failure can be repeated; odd steps, so that each round ends elsewhere.
+        // Not random, so that failures are reproducible; odd steps, so that each round ends elsewhere.
         delay = (delay * 37 + 11) % 229;
         let store = open(folder.path());
         let before = store.status().unwrap().generation;

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Numbers that look random and are the same in every run.
+/// Deterministic pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -48,7 +48,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Changes one file in one way, and says how.
+/// Damages a file in one way, and describes it.
 fn harm(file: &Path, numbers: &mut Numbers) -> String {
     let mut bytes = fs::read(file).unwrap();
     let at = numbers.below(bytes.len());
@@ -83,7 +83,7 @@ fn harm(file: &Path, numbers: &mut Numbers) -> String {
     format!("{} at {at}: {way}", file.display())
 }
 
-/// What a store answers to everything that can be asked of it.
+/// The results of all queries on a store.
 fn answers(store: &dyn Store) -> Result<String, StoreError> {
     let mut all = format!("{:?} {:?}", store.digests("app")?, store.digests("lib")?);
     for text in ["authenticate a user", "draw the logo", "retry", "parse http response", "unit 17"]
@@ -150,7 +150,7 @@ fn damage_is_noticed_and_made_good() {
     assert!(noticed * 2 > times, "{noticed} of {times}");
 }
 
-/// Room for as many entries as a number says is more than there is, and that ends the process.
+/// A corrupt count would allocate more memory than there is and end the process.
 #[test]
 fn a_number_that_lies_takes_no_memory() {
     let whole = tempfile::tempdir().unwrap();
@@ -193,7 +193,7 @@ fn a_missing_file_is_damage() {
     }
 }
 
-/// Opens the store in a folder with a small graph, mends it and fills it.
+/// Opens a store with a small graph in a folder, repairs and fills it.
 #[cfg(unix)]
 fn fill_whatever_is_there(folder: &Path) {
     let settings = docent_index::Settings { graph_above: 3, ..docent_index::Settings::default() };

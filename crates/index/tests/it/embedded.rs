@@ -1,4 +1,4 @@
-//! The embedded store: the contract, and what is its own.
+//! The embedded store: the contract, and tests of its own.
 
 use crate::{
     contract::{Place, store_contract},

@@ -1,4 +1,4 @@
-//! Each operation on a file fails once, and the next start has the old generation or the new one.
+//! Each file operation fails once; the next start has the old or the new generation.
 
 use crate::{
     crash::{child_test, digest, seen, version},
@@ -20,7 +20,7 @@ fn open(folder: &Path) -> Result<Embedded, StoreError> {
     Embedded::open(folder, Table::built_in(), Settings::default())
 }
 
-/// What a run of docent does: opens the store, repairs it where that is due, and writes.
+/// Like a run of docent: opens the store, repairs it if needed, and writes.
 fn run(folder: &Path, changes: Vec<Change>) -> Result<(), StoreError> {
     let store = open(folder)?;
     store.repair()?;
@@ -40,7 +40,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Fails each operation of the run that follows on `before`, and looks at what the next start finds.
+/// Fails each operation of the run after `before`, and checks what the next start finds.
 fn fail_each(faults: &Faults, before: &Path, old: Option<usize>) {
     let place = tempfile::tempdir().unwrap();
     let dry = place.path().join("dry");
@@ -111,7 +111,7 @@ fn child_fails_each_operation() {
     let (empty, full) = (place.path().join("empty"), place.path().join("full"));
     fs::create_dir(&empty).unwrap();
     fail_each(&faults, &empty, None);
-    // Enough writes before it that parts and segments are joined in the one that fails.
+    // Enough writes that the failing one merges parts and segments.
     for _ in 0..8 {
         run(&full, version(1)).unwrap();
     }

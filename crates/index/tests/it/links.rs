@@ -38,7 +38,7 @@ impl Fixture {
         self.place.path().join(name)
     }
 
-    /// Puts a link in the place of a file or a folder of the store.
+    /// Replaces a file or folder of the store by a link.
     fn replace(&self, name: &str, target: &Path) {
         let path = self.path("state").join(name);
         let path = if name.is_empty() { self.path("state") } else { path };
@@ -71,7 +71,7 @@ fn a_folder_that_became_a_link_is_not_written_to() {
         fixture.replace(name, &fixture.path(target));
         let mut changes = version(2).into_iter();
         let error = fixture.store.write(&mut changes).unwrap_err().to_string();
-        // Without its lists the lexical index counts as damaged, and is made again.
+        // Without its lists the lexical index is corrupt, and is rebuilt.
         let reason = if name == "index/lexical" { "meta.json" } else { "symbolic link" };
         assert!(error.contains(reason), "{name}: {error}");
         fixture.check_untouched(name);
@@ -93,7 +93,7 @@ fn a_file_that_became_a_link_is_replaced_and_what_it_leads_to_is_not() {
         drop(fixture.store.write(&mut version(2).into_iter()));
         fixture.check_untouched(name);
     }
-    // The next files of the store are known by name: links wait there for the writer.
+    // The names of the next files are predictable: place links there.
     let fixture = Fixture::new();
     for n in 0..20 {
         for kind in ["units", "dead"] {

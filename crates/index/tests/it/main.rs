@@ -1,4 +1,4 @@
-//! The store from outside: its contract, its crashes, its neighbours and its damage.
+//! Tests of the store: contract, crashes, concurrent processes and corruption.
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 #![expect(

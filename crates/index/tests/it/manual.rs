@@ -1,4 +1,4 @@
-//! A manual that is asked questions: names in headings, misspelt words, synonyms, sources side by side.
+//! Queries on a manual: names in headings, misspelled words, synonyms, several sources.
 
 use crate::project::{open, source, unit, write};
 use docent_index::{
@@ -35,7 +35,7 @@ fn headings(answer: &Answer) -> Vec<&str> {
     answer.hits.iter().map(|hit| hit.found.unit.signature.as_str()).collect()
 }
 
-/// Names that are asked for, each with a heading of its own; and pages that say far more about all of them.
+/// Names to search for, each with its own heading, among pages that mention them far more often.
 const NAMES: &[&str] = &[
     "max_connections",
     "--no-verify",

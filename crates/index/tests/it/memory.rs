@@ -1,5 +1,4 @@
-//! What a store keeps in memory while it is written on and on. Every test has a process of its own, so that what others
-//! allocate is not counted.
+//! Memory of a store during many writes. Every test has its own process, so that allocations of others are not counted.
 
 use crate::{
     embedded::put,

@@ -22,7 +22,7 @@ pub(crate) fn unit(kind: &str, name: &str, doc: &str, body: &str) -> Unit {
     }
 }
 
-/// A source of code whose digest is that of its text.
+/// A source whose digest is that of its text.
 pub(crate) fn source(collection: &str, path: &str, units: Vec<Unit>) -> Source {
     let text = serde_json::to_string(&units).unwrap();
     let digest = Digest::of(&[text.as_bytes()]);
@@ -87,7 +87,7 @@ pub(crate) fn project() -> Vec<Change> {
     files.into_iter().map(Change::Put).collect()
 }
 
-/// A store in a folder, with the table that is built in.
+/// A store in a folder, with the built-in table.
 pub(crate) fn open(folder: &Path) -> Embedded {
     open_with(folder, Table::built_in())
 }
@@ -97,12 +97,12 @@ pub(crate) fn open_with(folder: &Path, embedder: Arc<dyn Embedder>) -> Embedded 
     Embedded::open(folder, embedder, settings).unwrap()
 }
 
-/// Puts or removes, as one generation.
+/// Writes changes as one generation.
 pub(crate) fn write(store: &dyn Store, changes: Vec<Change>) {
     store.write(&mut changes.into_iter()).unwrap();
 }
 
-/// The hits of a query, with the table that is built in.
+/// The hits of a query, with the built-in table.
 pub(crate) fn hits(store: &dyn Store, query: &Query) -> Vec<Hit> {
     search(store, Table::built_in().as_ref(), query).unwrap().hits
 }

@@ -1,4 +1,4 @@
-//! Several processes on one folder: two editors, each with a docent of its own.
+//! Several processes on one folder: two editors, each with its own docent.
 
 use crate::{
     crash::child,
@@ -13,12 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long everybody works. A minute before a release: `DOCENT_TEST_SECONDS=60`.
+/// Duration of the test. A minute before a release: `DOCENT_TEST_SECONDS=60`.
 fn seconds() -> u64 {
     env::var("DOCENT_TEST_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(8)
 }
 
-/// Each writer has files of its own, which are all of one version at any time.
+/// Each writer has its own files, which are all of one version at any time.
 fn version(writer: usize, n: usize) -> Vec<Change> {
     (0..10)
         .map(|file| {
@@ -40,7 +40,7 @@ fn is_whole(store: &dyn Store) -> bool {
     })
 }
 
-/// Writes until its time is over.
+/// Writes until time is up.
 #[test]
 #[ignore = "two_writers_and_ten_readers_get_along runs it in processes of its own"]
 fn child_writes() {
@@ -55,7 +55,7 @@ fn child_writes() {
     }
 }
 
-/// Reads until its time is over.
+/// Reads until time is up.
 #[test]
 #[ignore = "two_writers_and_ten_readers_get_along runs it in processes of its own"]
 fn child_reads() {

@@ -1,4 +1,4 @@
-//! Which pages a crawl keeps, and what the next one makes of them.
+//! Pages stored by a crawl, and the effect of the next one.
 
 use crate::server::{Asked, Reply, Server};
 use docent_net::{
@@ -51,7 +51,7 @@ impl Pages {
     }
 }
 
-/// A site, the folder that it is kept in, and how it is crawled.
+/// A site, its store folder, and a client to crawl it.
 pub(crate) struct Fixture {
     pub(crate) server: Server,
     pub(crate) folder: TempDir,
@@ -80,7 +80,7 @@ impl Fixture {
         crawl(&self.client, &self.site, place, watch)
     }
 
-    /// The paths of all pages that are listed, each of which has its file.
+    /// Paths of all listed pages; checks that each has its file.
     pub(crate) fn kept(&self) -> Vec<String> {
         let pages = self.shelf().pages().unwrap();
         let listed: BTreeSet<String> = pages.iter().map(|page| page.file.clone()).collect();
@@ -104,7 +104,7 @@ fn files(folder: &Path) -> BTreeSet<String> {
     found
 }
 
-/// Fetched, unchanged, gone, refused, failed, skipped.
+/// Counts: fetched, unchanged, gone, refused, failed, skipped.
 pub(crate) fn counts(crawled: &Crawled) -> [usize; 6] {
     let Crawled { fetched, unchanged, gone, refused, failed, skipped, .. } = *crawled;
     [fetched, unchanged, gone, refused, failed, skipped]

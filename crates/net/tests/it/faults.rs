@@ -1,4 +1,4 @@
-//! Each operation on a file of a crawl fails once, and the next crawl has every page.
+//! Each file operation of a crawl fails once; the next crawl has every page.
 
 use crate::crawl::{Fixture, Pages, chain};
 use crate::server::Reply;
@@ -43,7 +43,7 @@ fn child_fails_each_operation() {
             let text = format!("{error:?}");
             assert!(text.contains("crawl.") || text.contains(PAGES), "{n}: {text}");
         }
-        // Whatever is listed by now can be read.
+        // Every listed page can be read.
         let left = fixture.shelf().pages().unwrap_or_else(|error| panic!("{n}: {error}"));
         assert!(!left.is_empty(), "{n}");
         let next = fixture.crawl();

@@ -1,4 +1,4 @@
-//! What the client refuses, and what it bounds.
+//! Refusals and limits of the client.
 
 use crate::server::{Reply, Server};
 use docent_net::{
@@ -18,13 +18,13 @@ use std::{
 };
 use url::Url;
 
-/// For tests in which time runs out.
+/// Limits for tests in which time runs out.
 fn quick() -> Limits {
     let (connect, whole) = (Duration::from_millis(300), Duration::from_millis(600));
     Limits { connect, whole, ..bounded() }
 }
 
-/// For tests in which something else does: a busy machine has the time it needs.
+/// Limits for other tests, with enough time for a busy machine.
 fn bounded() -> Limits {
     Limits { body: 100_000, ..Limits::default() }
 }
@@ -109,7 +109,7 @@ fn names_that_lead_inside_are_refused() {
         &["100.64.0.1"],
     ] {
         let rule = format!("docs.test:{port}");
-        // That the address is named for itself makes no name lead there.
+        // Allowing the address does not allow names that resolve to it.
         let policy = Policy::parse([rule.as_str(), server.rule().as_str()]).unwrap();
         let client = Client::with_lookup(policy, bounded(), Scripted::new(&[addresses]));
         let error = get(&client, &url).unwrap_err();
@@ -120,7 +120,7 @@ fn names_that_lead_inside_are_refused() {
     assert!(server.asked().is_empty());
 }
 
-/// A client for which `docs.test` may lead to this machine.
+/// A client for which `docs.test` may resolve to this machine.
 fn at_home(server: &Server, lookup: Arc<Scripted>) -> (Client, Url) {
     let rule = format!("docs.test:{}", server.address.port());
     let hosts = vec![HostRule::parse(&rule).unwrap().with_private()];
@@ -134,14 +134,14 @@ fn at_home(server: &Server, lookup: Arc<Scripted>) -> (Client, Url) {
 #[test]
 fn the_address_that_was_checked_is_the_one_that_is_reached() {
     let server = Server::start(|_| Reply::html("hello"));
-    // No system knows docs.test: only the checked address can lead to the server.
+    // docs.test does not exist: only the checked address can lead to the server.
     let lookup = Scripted::new(&[&["127.0.0.1"], &["169.254.169.254"]]);
     let (client, url) = at_home(&server, Arc::clone(&lookup));
     assert_eq!(get(&client, &url).unwrap().body, b"hello");
     assert_eq!(lookup.asked.load(Ordering::SeqCst), 1, "a second lookup could answer otherwise");
     let host = format!("docs.test:{}", server.address.port());
     assert_eq!(server.asked()[0].header("host"), Some(host.as_str()));
-    // The name has moved: even an open connection is not used any more.
+    // The name has moved: even an open connection is no longer used.
     let error = get(&client, &url).unwrap_err();
     assert!(matches!(error, FetchError::Refused(Refusal::Inside { .. })), "{error:?}");
     assert!(server.asked().is_empty());

@@ -1,4 +1,4 @@
-//! A crawl that ends in the middle goes on from there.
+//! An interrupted crawl resumes.
 
 use crate::{
     crawl::{Fixture, Pages, counts},
@@ -9,7 +9,7 @@ use docent_net::{
 };
 use std::{cell::Cell, io};
 
-/// Pages with links to others, a redirect, a page that is refused, and a picture.
+/// Pages with links, a redirect, a refused page, and an image.
 fn site() -> Pages {
     let pages = Pages::new([
         ("/robots.txt", Reply::new(200).body(b"User-agent: *\nDisallow: /docs/secret")),
@@ -25,10 +25,10 @@ fn site() -> Pages {
     pages
 }
 
-/// What a whole crawl of it counts.
+/// Counts of a complete crawl.
 const WHOLE: [usize; 6] = [8, 0, 0, 1, 0, 3];
 
-/// A shelf that breaks after so many steps, as a process that is killed does.
+/// A page store that fails after a number of steps, like a killed process.
 struct Breaks {
     shelf: FolderShelf,
     left: usize,
@@ -90,7 +90,7 @@ fn a_kill_at_any_step_costs_one_request_at_most() {
         assert_eq!(fixture.kept().len(), 8, "{steps}");
         let mut asked: Vec<String> = before.into_iter().chain(fixture.server.paths()).collect();
         asked.retain(|path| path != "/robots.txt");
-        // Eleven URLs are asked for; only the one that was under way is asked for again.
+        // Eleven URLs are requested; only the one in flight is requested again.
         assert!(asked.len() <= 12, "{steps}: {asked:?}");
         interrupted += usize::from(begun);
     }
@@ -149,7 +149,7 @@ fn an_unfinished_crawl_of_long_ago_is_not_gone_on_with() {
         let events = shelf.saved().unwrap().events;
         shelf.finish(&[]).unwrap();
         for event in events {
-            // Left with nothing to ask for, it has nothing to go on with.
+            // Everything was requested, so there is nothing to resume.
             if let Event::Begun { site, at } = event {
                 shelf.note(&Event::Begun { site, at: at - age }).unwrap();
             }

@@ -1,4 +1,4 @@
-//! The guard and the crawler against a server on this machine.
+//! Tests of the client and the crawler against a local server.
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 
 mod crawl;

@@ -1,4 +1,4 @@
-//! What a site asks for, it gets.
+//! The crawler respects the wishes of a site.
 
 use crate::{
     crawl::{Fixture, Pages, chain, counts},
@@ -123,7 +123,7 @@ fn canonical_places_are_kept_instead() {
     );
 }
 
-/// A server whose pages fail as often as is said before they answer.
+/// A server whose pages fail a number of times before they succeed.
 fn shaky(times: usize, fail: impl Fn() -> Reply + Send + Sync + 'static) -> Server {
     let asked = AtomicUsize::new(0);
     Server::start(move |request| match request.path.as_str() {
@@ -188,6 +188,6 @@ fn requests_keep_their_distance() {
     fixture.site.delay = Duration::from_millis(40);
     let begun = std::time::Instant::now();
     fixture.crawl();
-    // Sleeping never takes less than asked for: one pause before each of three pages.
+    // Sleeps are never shorter than requested: one pause before each of three pages.
     assert!(begun.elapsed() >= Duration::from_millis(120));
 }

@@ -1,4 +1,4 @@
-//! Requests that carry a body or a key: they reach one address, and what they carry is never repeated.
+//! Requests with a body or a key: they reach one URL only, and are never repeated in errors.
 
 use crate::server::{Reply, Server};
 use docent_net::{Body, Client, FetchError, Limits, Policy, Refusal, Request, Validators};
@@ -37,7 +37,7 @@ fn a_body_and_a_key_arrive_as_they_were_given() {
     }
 }
 
-/// The redirect leads to a server that is named as well: only what the request carries can hold it back.
+/// The redirect target is allowed too: only the body or key prevents following it.
 #[test]
 fn what_a_request_carries_is_not_sent_on() {
     let other = Server::start(|_| Reply::html("thanks for the key"));
@@ -108,7 +108,7 @@ fn nothing_is_asked_after_the_caller_s_time_is_up() {
     assert!(matches!(asked, Err(FetchError::TimedOut { .. })), "{asked:?}");
     let asked = client.get(&server.url("/"), &Validators::default());
     assert!(matches!(asked, Err(FetchError::TimedOut { .. })), "{asked:?}");
-    // A later time does not give back what an earlier one took.
+    // A later deadline does not extend an earlier one.
     let asked = client
         .until(Instant::now() + Duration::from_mins(1))
         .get(&server.url("/"), &Validators::default());
@@ -116,7 +116,7 @@ fn nothing_is_asked_after_the_caller_s_time_is_up() {
     assert!(server.asked().is_empty());
 }
 
-/// The time is the caller's, not each request's.
+/// The deadline is shared by all requests of the caller.
 #[test]
 fn requests_of_one_caller_share_the_time() {
     let server = Server::start(|_| Reply::html("late"));

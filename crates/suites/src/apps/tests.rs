@@ -39,7 +39,7 @@ fn tools_name_pages_of_their_own_suite() {
 
 #[test]
 fn a_page_is_one_document_that_asks_for_nothing_outside() {
-    // Addresses, what loads them, what parses markup or runs text as a program, and what a sandbox has none of.
+    // URLs, APIs that load them, parse markup or evaluate code, and APIs missing in a sandbox.
     const NEVER: [&str; 27] = [
         "http:",
         "https:",

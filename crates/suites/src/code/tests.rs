@@ -71,7 +71,7 @@ async fn call(suite: &CodeSuite, tool: &str, args: Value) -> Result<Outcome, Too
     call_in(suite, tool, args, &nobody()).await
 }
 
-/// Waits for the index: a call waits for a moment only, which is too short on a busy machine.
+/// Waits for the index: a call waits only briefly, too short on a busy machine.
 async fn index_is_built(suite: &CodeSuite) {
     let live = &suite.project.live;
     live.start();
@@ -603,11 +603,11 @@ async fn paths_are_completed() {
     );
 }
 
-/// Keeps what it hears.
+/// Records progress and waits.
 #[derive(Default)]
 struct Listener {
     steps: Mutex<Vec<Progress>>,
-    /// How often a call has waited for the index to look at files again.
+    /// Number of waits for an index update.
     waits: AtomicUsize,
 }
 

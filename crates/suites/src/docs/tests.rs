@@ -44,7 +44,7 @@ fn suite(folder: &Path, collections: Vec<Collection>) -> DocsSuite {
     DocsSuite::new(roots, collections, crate::test_index(&folder.join(".docent/index")))
 }
 
-/// Asks until the answer is as wanted: changes are heard, and not looked for.
+/// Repeats a query until the answer is as wanted: changes are detected by watching, not by polling.
 async fn eventually(suite: &DocsSuite, query: &str, want: &[&str]) {
     let mut got = Vec::new();
     for _ in 0..300 {
@@ -69,7 +69,7 @@ async fn call_in(
 ) -> Result<Outcome, ToolError> {
     let found = suite.tools().into_iter().find(|one| one.name() == tool).unwrap();
     let Value::Object(args) = args else { panic!("arguments are an object") };
-    // A busy machine may answer before everything is read, and says so.
+    // A busy machine may answer before everything is indexed, with a note.
     for _ in 0..100 {
         let outcome = found.call(args.clone(), context).await?;
         if !outcome.partial {
@@ -562,7 +562,7 @@ async fn a_subscription_that_has_ended_is_forgotten() {
     tokio::time::timeout(Duration::from_secs(15), heard).await.unwrap();
 }
 
-/// Hears nothing.
+/// An audience that ignores everything.
 struct Deaf;
 
 impl Audience for Deaf {

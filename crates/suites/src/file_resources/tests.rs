@@ -1,10 +1,10 @@
-//! Files of a project as resources, on a project in a folder of its own.
+//! Project files as resources.
 
 use super::*;
 use docent_tool::nobody;
 use std::{fs, time::Duration};
 
-/// How long a test waits for what must come.
+/// Timeout for expected events.
 const SOON: Duration = Duration::from_secs(30);
 
 struct Project {
@@ -35,7 +35,7 @@ impl Project {
         self.suite.read(uri, &nobody()).await
     }
 
-    /// Waits until an address is reported as updated.
+    /// Waits until a URI is reported as updated.
     async fn hears(&self, changes: &mut broadcast::Receiver<Change>, uri: &str) {
         let wait =
             async { while changes.recv().await.unwrap() != Change::Updated(uri.to_owned()) {} };

@@ -4,7 +4,7 @@ use super::*;
 use std::fs;
 use tempfile::TempDir;
 
-/// `base/root` is served; `base/root-evil` and `base/beside.txt` lie beside it.
+/// `base/root` is served; `base/root-evil` and `base/beside.txt` are next to it.
 struct Fixture {
     base: TempDir,
     roots: Roots,
@@ -122,7 +122,7 @@ fn paths_from_outside() {
         ("c:/Windows".into(), "malformed"),
         ("C:".into(), "malformed"),
         (r"\\server\share".into(), "malformed"),
-        // Inside, and still not served.
+        // Inside, but not served.
         (".env".into(), "denied"),
         ("innocent.txt".into(), "denied"),
         ("keys".into(), "denied"),
@@ -130,7 +130,7 @@ fn paths_from_outside() {
         (".git/config".into(), "denied"),
         ("id_rsa".into(), "denied"),
         ("id_map.rs".into(), "id_map.rs"),
-        // Not there.
+        // Missing.
         ("none".into(), "missing"),
         ("src/main.rs/x".into(), "missing"),
         ("dangling".into(), "missing"),
@@ -246,8 +246,8 @@ fn special_files(root: &Path) -> std::os::unix::net::UnixListener {
     std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap()
 }
 
-/// Every way to ask about a special file answers with what it is. The pipe's other end is not opened by anyone, so that an
-/// `open` that waits for it would not return.
+/// Every operation on a special file reports its type. The other end of the pipe is never opened, so that a blocking `open`
+/// would hang.
 #[test]
 #[cfg(unix)]
 fn special_files_are_named_and_not_opened() {
@@ -304,7 +304,7 @@ fn special_files_are_named_and_not_opened() {
     assert_eq!(roots.kind(&place).unwrap(), Kind::Special(Special::Pipe));
 }
 
-/// A program that waits to write to a pipe is not woken: nothing opens the other end, not even for a moment.
+/// A blocked writer of a pipe is not woken: nothing opens the other end, not even briefly.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_writer_that_waits_is_not_woken() {
@@ -380,7 +380,7 @@ fn a_walk_is_sorted_and_leaves_out_what_it_must() {
     assert_eq!(extra, ["build", "build/out.js", "src/deep/hidden.txt", "src/trace.log"]);
 }
 
-/// Everything under a place, one by one and all at once.
+/// Everything under a place, by both walks.
 fn both_ways(roots: &Roots, from: &str, options: WalkOptions) -> Vec<String> {
     let one_by_one = names(roots, from, options);
     let place = roots.resolve(from).unwrap();
@@ -440,7 +440,7 @@ fn rules_count_as_other_tools_count_them() {
         let whole = both_ways(&roots, ".", options);
         assert_eq!(whole, others);
         assert!(whole.len() > 40, "{}", whole.len());
-        // From inside, the rules of the folders above hold as well.
+        // From inside, the rules of the folders above apply too.
         for folder in ["a", "a/b/c", "nested/deep"] {
             let inside = |name: &&String| name.starts_with(&format!("{folder}/"));
             let want: Vec<String> = whole.iter().filter(inside).cloned().collect();

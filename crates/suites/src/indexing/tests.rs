@@ -1,4 +1,4 @@
-//! A real store over real folders: what is read, what is written, and what is left alone.
+//! Indexing with a real store over real folders.
 
 use super::{keeper::AT_ONCE, *};
 use docent_index::{
@@ -58,7 +58,7 @@ impl World {
         sync(&self.roots(&["one"]), &self.store, Callbacks::default()).unwrap()
     }
 
-    /// Files, changed, removed and problems of a run.
+    /// Counts of a run: files, changed, removed and problems.
     #[track_caller]
     fn check(&self, want: [usize; 4]) -> Report {
         let report = self.sync();
@@ -72,14 +72,14 @@ impl World {
         all.into_iter().flat_map(BTreeMap::into_keys).collect()
     }
 
-    /// Where the best hit is.
+    /// Location of the best hit.
     fn first(&self, text: &str) -> Option<String> {
         let answer = search(&self.store, Table::built_in().as_ref(), &Query::new(text)).unwrap();
         answer.hits.into_iter().next().map(|hit| hit.found.path)
     }
 }
 
-/// Longer than any run takes.
+/// Timeout longer than any run.
 const SOON: Duration = Duration::from_secs(20);
 const GREET: &str = "def greet(name):\n    \"\"\"Says hello to somebody.\"\"\"\n    return name\n";
 
@@ -181,11 +181,11 @@ fn the_lag_is_measured_without_a_write() {
     assert_eq!(world.store.status().unwrap().generation, 1);
 }
 
-/// Fails at one of its writes, as a full disk does.
+/// A store that fails at one of its writes, like a full disk.
 #[derive(Debug)]
 struct Failing<'a> {
     store: &'a Embedded,
-    /// Writes that still go well.
+    /// Number of writes until the failure.
     left: AtomicUsize,
 }
 
@@ -289,7 +289,7 @@ fn an_index_follows_its_files_until_it_is_stopped() {
             let roots = world.roots(&["one"]);
             follow(&roots, &world.store, callbacks, |report| sender.send(report).unwrap())
         });
-        // A change may be heard in more than one batch, so only what is known in the end counts.
+        // A change may arrive in several batches, so only the final state counts.
         let until = |known: &[&str]| {
             while world.known() != known {
                 reports.recv_timeout(SOON).expect("nothing was heard").unwrap();
@@ -302,7 +302,7 @@ fn an_index_follows_its_files_until_it_is_stopped() {
         until(&["a.py"]);
         world.write("one/new/deep/c.py", GREET);
         until(&["a.py", "new/deep/c.py"]);
-        // A folder that comes as a whole is walked from itself on.
+        // A new folder is walked from itself on.
         let odd = std::ffi::OsStr::from_bytes(b"bad\xff.py");
         world.write("two/late/d.py", GREET);
         fs::write(world.path("two/late").join(odd), GREET).unwrap();

@@ -1,4 +1,4 @@
-//! Prompts on a fixture project, with the tools of this crate behind them.
+//! Prompts on a fixture project, with the tools of this crate.
 
 use super::*;
 use crate::repo::RepoSuite;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::{fs, path::Path};
 use tempfile::TempDir;
 
-/// Says back what it was asked, in an early piece and a late one.
+/// Echoes its query, in an early block and a late one.
 struct Search;
 
 #[derive(Deserialize, JsonSchema)]

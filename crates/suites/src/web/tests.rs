@@ -37,7 +37,7 @@ fn serve(page: &'static str) -> SocketAddr {
     address
 }
 
-/// Takes connections and never answers.
+/// Accepts connections and never answers.
 fn silent() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -48,7 +48,7 @@ fn silent() -> SocketAddr {
     address
 }
 
-/// Settings under which this server is named, and plays `DuckDuckGo`.
+/// Settings in which this server is allowed and acts as `DuckDuckGo`.
 fn settings(address: SocketAddr) -> Settings {
     let url = |path: &str| Url::parse(&format!("http://{address}{path}")).unwrap();
     let provider = docent_web::Provider::DuckDuckGo { html: url("/html/"), lite: url("/lite/") };
@@ -110,7 +110,7 @@ async fn the_network_is_off_until_it_is_allowed() {
     assert!(error_text.contains("the network is off") && error_text.contains("\"docs.example.com\""), "{error_text}");
 }
 
-/// Which tools are off under a policy, each with the reason.
+/// The tools that are off under a policy, with reasons.
 fn off(settings: &Settings, hosts: &[&str]) -> Vec<(String, String)> {
     let policy = Policy::parse(hosts.iter().copied()).unwrap();
     let client = move || Client::new(policy.clone(), Limits::default());
@@ -191,7 +191,7 @@ async fn a_page_and_its_section_are_read() {
     assert!(error_text.contains("argument `section`") && error_text.contains("Lamps; Oil"), "{error_text}");
 }
 
-/// A policy that is read again counts from the next call on.
+/// A reloaded policy applies from the next call on.
 #[tokio::test]
 async fn the_client_is_asked_for_at_each_call() {
     let address = serve(ARTICLE);
@@ -232,7 +232,7 @@ impl Audience for Deaf {
     }
 }
 
-/// The server never answers, and the client would wait for half a minute: only the call's own end can end these.
+/// The server never answers, and the client would wait for half a minute: only the end of the call can end these.
 #[tokio::test]
 async fn a_call_ends_when_its_caller_does() {
     let address = silent();
@@ -250,7 +250,7 @@ async fn a_call_ends_when_its_caller_does() {
                 }
             };
             let (result, ()) = tokio::join!(work, cancelled);
-            // Nothing was found in part: what a deadline ends has failed.
+            // There are no partial results: a deadline is a failure.
             let stopped = match &result {
                 Ok(outcome) => outcome.is_error && deadline.is_some(),
                 Err(ToolError::Failed(_)) => deadline.is_some(),
@@ -262,7 +262,7 @@ async fn a_call_ends_when_its_caller_does() {
     }
 }
 
-/// Waiting for a place is as little an answer as waiting for the web is.
+/// Waiting for a permit is a failure, like waiting for the web.
 #[tokio::test]
 async fn a_call_that_gets_no_place_in_time_fails() {
     for (tool, args) in [
@@ -305,7 +305,7 @@ async fn an_answer_that_is_there_is_given() {
     let context = CallContext::new(Arc::new(Deaf), cancel.clone(), None);
     let work = reach(&settings, &context, |_, _| Ok("here"));
     let cancelled = async {
-        // The thread gives its place back once it has answered. Nothing else is polled meanwhile.
+        // The thread releases its permit once it has answered. Nothing else is polled.
         while threads.available_permits() == 0 {
             thread::yield_now();
         }

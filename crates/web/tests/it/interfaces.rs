@@ -1,4 +1,4 @@
-//! The providers that answer in JSON.
+//! Providers with JSON APIs.
 
 use crate::{
     client,
@@ -215,7 +215,7 @@ fn an_instance_without_a_key_is_sent_none_and_one_in_the_open_is_sent_no_key() {
     let message = search(&query, &[of("/shut/")], &client(&[&server]), &|| false).unwrap_err();
     assert!(message.to_string().ends_with("settings.yml and restart it"), "{message}");
     server.asked();
-    // Named or not: what goes to another machine unencrypted can be read on the way.
+    // Even if allowed: unencrypted data to another machine can be intercepted.
     let port = server.address.port();
     let rule = HostRule::parse(&format!("localhost:{port}")).unwrap().with_private();
     let policy = Policy { hosts: vec![rule], ..Policy::default() };

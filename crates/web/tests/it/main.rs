@@ -1,4 +1,4 @@
-//! Searches and pages against a server on this machine. Nothing here leaves it.
+//! Searches and pages against a local server. Nothing leaves this machine.
 #![expect(clippy::disallowed_methods, reason = "the tests play the web on this machine")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot get past fails it")]
 

@@ -119,14 +119,14 @@ fn a_long_page_is_cut_between_blocks_and_says_how_to_go_on() {
     assert_eq!(fetch(&server, "/", None).unwrap().links.len(), 100);
 }
 
-/// What a page costs to read is many times its length, and most of it would not be shown.
+/// Parsing a page takes many times its length, and most of it would not be shown.
 #[test]
 fn a_page_of_many_megabytes_is_read_in_part() {
     let text = format!("<html><body><h1>Ö</h1>{}</body></html>", "<p>ö ö ö ö</p>".repeat(300_000));
     let page = fetch(&serve(Reply::html(&text)), "/", None).unwrap();
     assert_eq!(page.title, "Ö");
     assert!(page.notes[0].contains("longer than 4 MiB"), "{:?}", page.notes);
-    // Cut within a character, it would be taken for another encoding.
+    // If cut inside a character, it would be taken for another encoding.
     assert!(page.markdown.starts_with("# Ö\n\nö ö ö ö\n\n"), "{:.60}", page.markdown);
     let json = |count: usize| {
         let body = format!("[{}0]", "[0],".repeat(count));
@@ -173,7 +173,7 @@ fn other_formats_are_read_by_their_type() {
     }
 }
 
-/// Only text has an encoding, whatever is said of the rest.
+/// Only text has an encoding, regardless of the declared one.
 #[test]
 fn other_formats_are_read_as_they_came() {
     for (kind, body) in [

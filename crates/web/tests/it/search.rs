@@ -1,4 +1,4 @@
-//! `DuckDuckGo`'s pages as they are, and as they are when it has something against us.
+//! `DuckDuckGo`'s result pages, and its pages for blocked clients.
 
 use crate::{
     client, client_with,
@@ -29,7 +29,7 @@ fn accepted(body: &str) -> Reply {
     Reply::new(202).with("content-type", "text/html").body(body.as_bytes())
 }
 
-/// A server that answers its two pages so.
+/// A server with these two pages.
 fn playing(html: Reply, lite: Reply) -> Server {
     Server::start(move |asked: &Asked| match asked.path.as_str() {
         "/html/" => html.clone(),
@@ -275,7 +275,7 @@ fn bombs_endless_and_slow_pages_are_bounded() {
         ("slow", slow, "did not send a complete response"),
     ] {
         let server = playing(reply.clone(), reply);
-        // The slow one alone runs out of time; the others have what a busy machine needs.
+        // Only the slow one runs out of time; the others have enough time on a busy machine.
         let whole =
             if name == "slow" { Duration::from_millis(300) } else { Duration::from_mins(1) };
         let client = client_with(&[&server], Limits { whole, ..Limits::default() });

@@ -1,4 +1,4 @@
-//! A server that answers as a test says, and remembers what it was asked.
+//! A scripted server that records its requests.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -13,7 +13,7 @@ use url::Url;
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) method: String,
-    /// With its query.
+    /// Path with query.
     pub(crate) path: String,
     pub(crate) body: String,
     headers: Vec<(String, String)>,
@@ -25,13 +25,13 @@ impl Asked {
     }
 }
 
-/// What is sent back.
+/// A scripted response.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     status: u16,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
-    /// Between two bytes of the whole answer.
+    /// Delay between two bytes of the response.
     drip: Option<Duration>,
     /// Whether to send no content length.
     chunked: bool,
@@ -121,7 +121,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (answer, log) = (Arc::clone(&answer), Arc::clone(&log));
-                // A client that goes away is what some tests are about.
+                // Some tests disconnect on purpose.
                 thread::spawn(move || serve(stream, &*answer, &log).ok());
             }
         });
@@ -136,12 +136,12 @@ impl Server {
         self.address.to_string()
     }
 
-    /// What was asked since the last time.
+    /// Requests since the last call.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut *self.asked.lock().unwrap())
     }
 
-    /// The paths of what was asked since the last time.
+    /// Paths requested since the last call.
     pub(crate) fn paths(&self) -> Vec<String> {
         self.asked().into_iter().map(|asked| asked.path).collect()
     }

@@ -1,4 +1,4 @@
-//! A small server of embeddings on a real socket: the vector of a text is its length and its count of `a`.
+//! A small embedding server on a real socket: the vector of a text is its length and its count of `a`.
 
 use super::*;
 use crate::unit::{Genre, Unit};

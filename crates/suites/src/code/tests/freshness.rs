@@ -1,10 +1,10 @@
-//! What changes on disk is heard of and answered with.
+//! Changes on disk are announced and used in answers.
 
 use super::*;
 
 const SOON: Duration = Duration::from_secs(15);
 
-/// Changes until the wanted one comes.
+/// Receives changes until the wanted one.
 async fn hear(changes: &mut broadcast::Receiver<Change>, wanted: &Change) {
     let heard = async { while changes.recv().await.unwrap() != *wanted {} };
     tokio::time::timeout(SOON, heard).await.unwrap_or_else(|_| panic!("not heard: {wanted:?}"));
@@ -37,7 +37,7 @@ async fn reading_a_changed_file_first_does_not_hide_the_change() {
     hear(&mut changes, &Change::Updated(uri.into())).await;
 }
 
-/// Paths of the listed resources once they are as wanted.
+/// Waits until the listed resources are as wanted, and returns their paths.
 async fn listed(suite: &CodeSuite, wanted: &[&str]) {
     let end = Instant::now() + SOON;
     loop {

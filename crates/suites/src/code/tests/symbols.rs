@@ -1,4 +1,4 @@
-//! Symbols: read, referred to, outlined.
+//! Reading, referencing and outlining symbols.
 
 use super::*;
 
