@@ -123,7 +123,7 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
     let python = "/usr/bin/python3";
     let program = "import sys, os, json; print(json.dumps([sys.argv[1:], dict(os.environ)]))";
     place.settings(&format!(
-        "policy.downstream.deny = [\"curl\"]\n[mcp_servers.told]\ncommand = {python:?}\nargs = [\"-c\", {program:?}]\n\
+        "policy.downstream.deny = [\"curl\"]\n[mcp_servers.printer]\ncommand = {python:?}\nargs = [\"-c\", {program:?}]\n\
          env = {{ LD_PRELOAD = \"/tmp/evil.so\", NODE_OPTIONS = \"--require x\", PYTHONPATH = \"/tmp\", BASH_ENV = \"x\", PLAIN = \"1\" }}\n"
     ));
     let odd = ["; touch pwned", "$(touch pwned)", "`id`", "a b\n\"c'", "--help", "|", "&&"];
@@ -136,7 +136,7 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
     assert!(!place.project().join("pwned").exists());
     assert!(!run.out.contains("inbound-token"), "the inbound token is passed on: {}", run.out);
     // What a registry adds to the environment makes no loader run anything.
-    let run = place.run(&["run", "told"]);
+    let run = place.run(&["run", "printer"]);
     let environment = serde_json::from_str::<Value>(&run.ends(0).out).unwrap()[1].clone();
     assert_eq!(environment["PLAIN"], "1", "{environment}");
     for name in ["LD_PRELOAD", "NODE_OPTIONS", "PYTHONPATH", "BASH_ENV"] {
@@ -147,11 +147,11 @@ fn arguments_and_environment_of_a_program_are_what_they_are() {
     place.run(&["run", "unknown"]).ends(2).says("put it after --");
     // A repository says of no program what it is.
     let theirs =
-        "mcp_servers.told.command = \"/bin/false\"\nmcp_servers.theirs.command = \"/bin/true\"\n";
+        "mcp_servers.printer.command = \"/bin/false\"\nmcp_servers.theirs.command = \"/bin/true\"\n";
     place.write("docent.toml", theirs);
-    let run = place.run(&["run", "told"]);
+    let run = place.run(&["run", "printer"]);
     assert_eq!(serde_json::from_str::<Value>(&run.ends(0).out).unwrap()[1]["PLAIN"], "1");
-    assert!(run.err.contains("`mcp_servers.told` (your own settings have"), "{}", run.err);
+    assert!(run.err.contains("`mcp_servers.printer` (your own settings have"), "{}", run.err);
     place.run(&["run", "theirs"]).ends(1).says("untrusted repository");
 }
 

@@ -108,7 +108,7 @@ async fn definitions_are_approved_as_they_were_shown() {
     let site = Site::open(&place, &["--transport", "http"], &[]).await;
     for (tools, want) in [(json!(["a"]), 400), (json!({}), 400), (json!({"a": {"name": "a"}}), 409)]
     {
-        let asked = json!({"server": "nobody", "tools": tools});
+        let asked = json!({"server": "unknown", "tools": tools});
         let (status, body) = site.post("approve", &asked).await;
         assert_eq!(status, want, "{asked}: {body}");
     }
@@ -346,5 +346,5 @@ async fn inspect_shows_docent_or_one_other_server() {
         assert_eq!((&about["target"], &about["docent"]), (&json!(target), &json!(is_docent)));
         assert_eq!(about["capture"]["on"], true, "who inspects wants to see");
     }
-    place.run(&["inspect", "--no-open", "nobody"]).ends(2).says("nobody");
+    place.run(&["inspect", "--no-open", "unknown"]).ends(2).says("unknown");
 }

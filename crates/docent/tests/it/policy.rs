@@ -213,7 +213,7 @@ fn a_call_is_judged_without_being_made() {
         (&["web_serch"][..], "did you mean `web_search`?"),
         (&["web_search", "quary=x"], "no argument `quary`"),
         (&["web_search", "x"], "neither key=value nor a JSON object"),
-        (&["web_search", "--key", "nobody"], "known: [\"ops\", \"reader\"]"),
+        (&["web_search", "--key", "unknown"], "known: [\"ops\", \"reader\"]"),
     ] {
         place.run(&[&["policy", "test"], args].concat()).ends(2).says(want);
     }

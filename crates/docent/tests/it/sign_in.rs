@@ -131,7 +131,7 @@ impl Authority {
             Some("tools/list") => json!({"tools": [
                 {"name": "whoami", "description": "Says who calls.", "inputSchema": {"type": "object"}},
             ]}),
-            Some("tools/call") => json!({"content": [{"type": "text", "text": "somebody known"}]}),
+            Some("tools/call") => json!({"content": [{"type": "text", "text": "a known user"}]}),
             Some(_) if message.get("id").is_none() => {
                 return ("202 Accepted", String::new(), Value::Null);
             }
@@ -269,7 +269,7 @@ fn a_login_is_kept_and_used() {
     assert_eq!(record["access_token"], "secret-token-1");
     assert_eq!(record["refresh_token"], "secret-refresh-1");
     let used = place.run(&["call", "whoami", "acme"]);
-    used.ends(0).prints("somebody known");
+    used.ends(0).prints("a known user");
     assert_eq!(authority.grants(), ["authorization_code"]);
     for run in [refused, run, used] {
         assert!(!format!("{}{}", run.out, run.err).contains("secret-"), "{} {}", run.out, run.err);
@@ -299,13 +299,13 @@ async fn a_token_is_refreshed_while_serving() {
     server.open(LEGACY).await.unwrap();
     let whoami = || call("acme__whoami", json!({}));
     let answer = server.ask("tools/call", whoami()).await.unwrap();
-    assert!(answer.to_string().contains("somebody known"), "{answer}");
+    assert!(answer.to_string().contains("a known user"), "{answer}");
     let refreshed = authority.grants();
     assert_eq!(refreshed[..2], ["authorization_code", "refresh_token"]);
     // The server forgets every token, whatever time it had left.
     authority.books().good = None;
     let answer = server.ask("tools/call", whoami()).await.unwrap();
-    assert!(answer.to_string().contains("somebody known"), "{answer}");
+    assert!(answer.to_string().contains("a known user"), "{answer}");
     assert!(authority.grants().len() > refreshed.len());
     let (_, record) = kept(&place);
     assert_eq!(record["access_token"].as_str(), authority.books().good.as_deref());
@@ -313,7 +313,7 @@ async fn a_token_is_refreshed_while_serving() {
     server.close_input();
     ends_well(&mut server).await;
     assert!(!server.log().join("\n").contains("secret-"), "{:?}", server.log());
-    place.run(&["call", "whoami", "acme"]).ends(0).prints("somebody known");
+    place.run(&["call", "whoami", "acme"]).ends(0).prints("a known user");
 }
 
 /// A script's call says what is missing, and is made once the user has logged in. Its server is a remote one alone, so
@@ -330,7 +330,7 @@ async fn a_script_calls_a_server_that_needs_a_login() {
     let mut server = serve(&place, &[], &[]);
     server.open(LEGACY).await.unwrap();
     let answer = server.ask("tools/call", script()).await.unwrap();
-    assert_eq!(answer["result"]["content"][0]["text"], "somebody known", "{answer}");
+    assert_eq!(answer["result"]["content"][0]["text"], "a known user", "{answer}");
     // The server forgets every token, and none can be refreshed.
     authority.books().good = None;
     authority.books().refreshes = None;
@@ -340,9 +340,9 @@ async fn a_script_calls_a_server_that_needs_a_login() {
     let (run, _) = log_in(&place);
     run.ends(0);
     let answer = server.ask("tools/call", script()).await.unwrap();
-    assert_eq!(answer["result"]["content"][0]["text"], "somebody known", "{answer}");
+    assert_eq!(answer["result"]["content"][0]["text"], "a known user", "{answer}");
     let code = format!("code={code}");
-    place.run(&["call", "execute_mcp_code", &code]).ends(0).prints("somebody known");
+    place.run(&["call", "execute_mcp_code", &code]).ends(0).prints("a known user");
 }
 
 #[test]
@@ -355,6 +355,6 @@ fn without_a_refresh_token_the_user_must_log_in_again() {
     place.run(&["call", "whoami", "acme"]).ends(1).says("docent servers login acme");
     assert_eq!(authority.grants(), ["authorization_code", "refresh_token"]);
     log_in(&place).0.ends(0);
-    place.run(&["call", "whoami", "acme"]).ends(0).prints("somebody known");
+    place.run(&["call", "whoami", "acme"]).ends(0).prints("a known user");
     kept(&place);
 }

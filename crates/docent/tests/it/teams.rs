@@ -521,7 +521,7 @@ async fn a_client_is_known_by_its_certificate() {
     let known = ask(Some(ours.sign("one.ci.example.com"))).await.unwrap().unwrap();
     assert!(known.starts_with("HTTP/1.1 200"), "{known}");
     assert!(known.contains("search_documentation") && !known.contains("parse_files"), "{known}");
-    for shown in [None, Some(ours.sign("somebody.example.com"))] {
+    for shown in [None, Some(ours.sign("someone.example.com"))] {
         let stranger = ask(shown).await.unwrap().unwrap();
         assert!(stranger.starts_with("HTTP/1.1 401"), "{stranger}");
     }
