@@ -126,7 +126,8 @@ mod tests {
 
     fn metadata() -> Value {
         let package = |name: &str, dependencies: Value| {
-            json!({"name": name, "manifest_path": format!("/r/crates/{name}/Cargo.toml"), "dependencies": dependencies})
+            let manifest_path = format!("/r/crates/{name}/Cargo.toml");
+            json!({"name": name, "manifest_path": manifest_path, "dependencies": dependencies})
         };
         json!({"workspace_root": "/r", "packages": [
             package("a", json!([])),
