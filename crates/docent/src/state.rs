@@ -1,7 +1,10 @@
 //! Owns the state directory: `.docent/` under the first root, or a directory of the user's cache where the root is
 //! read-only.
 
-use crate::{config::Config, owner};
+use crate::{
+    config::Config,
+    owner::{self, IndexFolder},
+};
 use docent_files::{Access, Folder};
 use std::{
     fs,
@@ -102,11 +105,11 @@ impl StateDir {
     }
 
     /// The folder of the index. In a root it has a name that nobody knows who does not have the user's key.
-    pub fn index(&self, config: &Config) -> io::Result<Folder> {
+    pub fn index(&self, config: &Config) -> io::Result<IndexFolder> {
         if self.in_root {
             return owner::index_folder(&self.folder, &self.path, config.cache_dir.as_deref());
         }
-        Ok(self.folder.join("index"))
+        Ok(IndexFolder { folder: self.folder.join("index"), warning: None })
     }
 
     /// The audit file in force. Links on the way to one that is configured are the user's own; its name is not followed.

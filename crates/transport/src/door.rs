@@ -263,8 +263,11 @@ pub(crate) const STRANGER: &str = "Invalid API key";
 pub trait Door: Send + Sync + 'static {
     /// Whether a caller must show a token.
     fn needs_token(&self) -> bool;
-    /// Who shows this. Without a token or a certificate: anonymous where none is needed. `None` is a refusal.
+    /// Identifies a caller by its credentials. Without any, it is anonymous if none are needed. `None` for unknown callers,
+    /// of whom more may be learned.
     fn identify(&self, shown: &Shown<'_>) -> Option<Principal>;
+    /// Counts a caller that was refused because it is unknown.
+    fn count_unknown_caller(&self) {}
     /// Finds out more about a token that nobody was identified by, such as the key that signed it; `true` says that it
     /// is worth identifying again. Asked once a request, after the request was counted.
     fn learn<'a>(&'a self, _token: &'a str) -> BoxFuture<'a, bool> {

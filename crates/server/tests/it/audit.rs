@@ -232,6 +232,7 @@ async fn who_is_turned_away_at_the_door_leaves_few_lines() {
             assert!(server.admit(caller).is_err());
         }
         assert!(server.identify(&Shown::token("a-wrong-token")).is_none());
+        server.count_unknown_caller();
     }
     let told = [("ann", "rate"), ("bob", "rate"), ("", "token")];
     let all = lines(&place.log());
