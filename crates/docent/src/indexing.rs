@@ -4,7 +4,9 @@ use crate::{
     analyze::Printed,
     cli, collections,
     config::{Config, Environment, Flags, Inputs},
-    embedding, serve,
+    embedding,
+    owner::IndexFolder,
+    serve,
     state::StateDir,
 };
 use anyhow::Context as _;
@@ -91,8 +93,11 @@ impl Site {
         if let Some(unfit) = state.unfit() {
             writeln!(io::stderr(), "warning: {unfit}").unwrap_or_default();
         }
-        let folder =
+        let IndexFolder { folder, warning } =
             state.index(&config).context("cannot clear an index that docent may not own")?;
+        if let Some(warning) = warning {
+            writeln!(io::stderr(), "warning: {warning}").unwrap_or_default();
+        }
         Ok(Self { config, roots, collections, folder })
     }
 
@@ -133,7 +138,10 @@ pub(crate) fn progress<T>(work: impl FnOnce(Callbacks<'_>) -> T) -> T {
 /// Returns a function that opens the index of the configured roots when a server needs it.
 pub(crate) fn opener(config: Config) -> Opener {
     Arc::new(move || {
-        let folder = StateDir::open(&config)?.index(&config)?;
+        let IndexFolder { folder, warning } = StateDir::open(&config)?.index(&config)?;
+        if let Some(warning) = warning {
+            tracing::warn!("{warning}");
+        }
         let open = |embedder: Arc<dyn Embedder>| -> Result<Opened, StoreError> {
             let patience = SERVER_PATIENCE;
             let settings = Settings { patience, on_wait: Some(log_wait), ..Settings::default() };

@@ -30,13 +30,22 @@ const FORGOTTEN: Duration = Duration::from_hours(30 * 24);
 /// How many indexes of other users of the root, or of lost keys, are kept.
 const OTHERS: usize = 2;
 
+/// The folder of an index.
+#[derive(Debug)]
+pub struct IndexFolder {
+    /// Where it is, or will be.
+    pub folder: Folder,
+    /// Why the index is rebuilt at every start, if it is.
+    pub warning: Option<String>,
+}
+
 /// Returns the index folder in a state directory of a root. Without a key, the owner of an index is unknown: it is
 /// cleared. `place` is the directory as configured; the name is derived from it.
 pub(crate) fn index_folder(
     state: &Folder,
     place: &Path,
     cache: Option<&Path>,
-) -> io::Result<Folder> {
+) -> io::Result<IndexFolder> {
     let cache = cache.ok_or_else(|| io::Error::other("no home directory"));
     match cache.and_then(|cache| name(place, cache)) {
         Ok(name) => {
@@ -44,19 +53,19 @@ pub(crate) fn index_folder(
             if !folder.path().exists() {
                 forget_others(state);
             }
-            Ok(folder)
+            Ok(IndexFolder { folder, warning: None })
         }
         Err(error) => {
-            tracing::warn!(
+            let warning = Some(format!(
                 "the index is rebuilt at every start, because the key in docent's cache is unusable: {error}"
-            );
+            ));
             let folder = state.join(INDEX);
             match state.remove_all(INDEX) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     let message = format!("remove {} by hand: {error}", folder.path().display());
                     Err(io::Error::new(error.kind(), message))
                 }
-                _ => Ok(folder),
+                _ => Ok(IndexFolder { folder, warning }),
             }
         }
     }
@@ -153,7 +162,7 @@ mod tests {
     use tempfile::{TempDir, tempdir};
 
     fn index_of(state: &Path, cache: Option<&Path>) -> PathBuf {
-        index_folder(&Folder::resolve(state), state, cache).unwrap().path().to_owned()
+        index_folder(&Folder::resolve(state), state, cache).unwrap().folder.path().to_owned()
     }
 
     /// A folder with such an index in it.

@@ -1,7 +1,10 @@
 //! Owns the state directory: `.docent/` under the first root, or a directory in the user's cache if the root is
 //! read-only.
 
-use crate::{config::Config, owner};
+use crate::{
+    config::Config,
+    owner::{self, IndexFolder},
+};
 use docent_files::{Access, Folder};
 use std::{
     fs,
@@ -102,11 +105,11 @@ impl StateDir {
     }
 
     /// Returns the folder of the index. In a root, its name can't be guessed without the user's key.
-    pub fn index(&self, config: &Config) -> io::Result<Folder> {
+    pub fn index(&self, config: &Config) -> io::Result<IndexFolder> {
         if self.in_root {
             return owner::index_folder(&self.folder, &self.path, config.cache_dir.as_deref());
         }
-        Ok(self.folder.join("index"))
+        Ok(IndexFolder { folder: self.folder.join("index"), warning: None })
     }
 
     /// Returns the path of the audit log. Links in a configured path's folder are followed; a link as the file is not.

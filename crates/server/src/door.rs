@@ -64,13 +64,13 @@ impl Door for Server {
     }
 
     fn identify(&self, shown: &Shown<'_>) -> Option<Principal> {
-        let found = self.terms().keyring.identify(shown);
-        if found.is_none() {
-            self.counters().refused_token.fetch_add(1, Ordering::Relaxed);
-            let unknown = Whom { reason: "token", principal: Arc::default(), transport: "" };
-            self.turned_away().count(self.audit(), unknown);
-        }
-        found
+        self.terms().keyring.identify(shown)
+    }
+
+    fn count_unknown_caller(&self) {
+        self.counters().refused_token.fetch_add(1, Ordering::Relaxed);
+        let unknown = Whom { reason: "token", principal: Arc::default(), transport: "" };
+        self.turned_away().count(self.audit(), unknown);
     }
 
     fn learn<'a>(&'a self, token: &'a str) -> BoxFuture<'a, bool> {

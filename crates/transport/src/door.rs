@@ -264,9 +264,11 @@ pub(crate) const STRANGER: &str = "Invalid API key";
 pub trait Door: Send + Sync + 'static {
     /// Whether a caller must present a token.
     fn needs_token(&self) -> bool;
-    /// Identifies the caller. Without a token or a certificate: anonymous if that is allowed. `None` rejects the
-    /// caller.
+    /// Identifies the caller by its credentials. Without any: anonymous if that is allowed. `None` for an unknown caller,
+    /// which [`learn`](Self::learn) may make known.
     fn identify(&self, shown: &Shown<'_>) -> Option<Principal>;
+    /// Counts a caller that was rejected because it is unknown.
+    fn count_unknown_caller(&self) {}
     /// Tries to resolve an unknown token, for example by fetching the key that signed it; `true` if identifying it
     /// again is worthwhile. Called at most once per request, after the request was counted.
     fn learn<'a>(&'a self, _token: &'a str) -> BoxFuture<'a, bool> {

@@ -352,6 +352,7 @@ impl<F: Frames> Link<F> {
         if self.talk.is_locked() {
             let id = envelope.wanted().cloned();
             let Some(principal) = token.and_then(|token| self.identify(token)) else {
+                self.opening.door.count_unknown_caller();
                 let message = stranger(&*self.opening.door, token);
                 return Err(Refusal::new(id, code::INVALID_REQUEST, message));
             };

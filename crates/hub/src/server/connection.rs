@@ -544,8 +544,10 @@ impl Hears for Ear {
         if let Some(server) = self.server.upgrade() {
             tracing::warn!(server = server.name(), %failure, "stopping the server; it is started again when needed");
         }
+        // Closing forgets the connection, and with it perhaps the last handle to the peer.
+        let peer = self.peer();
         self.closed(failure);
-        if let Some(peer) = self.peer() {
+        if let Some(peer) = peer {
             tokio::spawn(async move { peer.close().await });
         }
     }

@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, split},
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     sync::mpsc,
 };
 use tokio_util::sync::CancellationToken;
@@ -82,13 +82,14 @@ impl Dialer for Scripts {
                 stderr.push("no such module");
                 return Err(Failure::Unreachable("it is not installed".into()));
             };
-            let (here, there) = tokio::io::duplex(1 << 20);
+            // Two pipes, as a program has them: closing its input is seen while its output is still read.
+            let (writer, server_input) = tokio::io::duplex(1 << 20);
+            let (mut server_output, reader) = tokio::io::duplex(1 << 20);
             let (mouth, mut says) = mpsc::channel(64);
             self.mouths.lock().unwrap().push(mouth);
             let heard = Arc::clone(&self.heard);
             tokio::spawn(async move {
-                let (reader, mut writer) = split(there);
-                let mut lines = BufReader::new(reader).lines();
+                let mut lines = BufReader::new(server_input).lines();
                 loop {
                     let out = tokio::select! {
                         line = lines.next_line() => {
@@ -100,7 +101,7 @@ impl Dialer for Scripts {
                                 Does::Ends => return,
                                 Does::Last(all) => {
                                     for message in all {
-                                        writer.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+                                        server_output.write_all(format!("{message}\n").as_bytes()).await.unwrap();
                                     }
                                     return;
                                 }
@@ -109,11 +110,10 @@ impl Dialer for Scripts {
                         Some(said) = says.recv() => vec![said],
                     };
                     for message in out {
-                        writer.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+                        server_output.write_all(format!("{message}\n").as_bytes()).await.unwrap();
                     }
                 }
             });
-            let (reader, writer) = split(here);
             Ok(pipes::open(reader, writer, 1 << 22, listener))
         })
     }

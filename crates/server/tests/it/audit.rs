@@ -232,6 +232,7 @@ async fn rejected_callers_leave_few_lines() {
             assert!(server.admit(caller).is_err());
         }
         assert!(server.identify(&Shown::token("a-wrong-token")).is_none());
+        server.count_unknown_caller();
     }
     let expected = [("ann", "rate"), ("bob", "rate"), ("", "token")];
     let all = lines(&place.log());

@@ -225,8 +225,10 @@ async fn access_control_counts_requests() {
     setup.auth_required = true;
     let server = Server::new(setup).unwrap();
     assert!(server.needs_token());
-    assert!(server.identify(&Shown::default()).is_none());
-    assert!(server.identify(&Shown::token("nope")).is_none());
+    for unknown in [Shown::default(), Shown::token("nope")] {
+        assert!(server.identify(&unknown).is_none());
+        server.count_unknown_caller();
+    }
     let principal = server.identify(&Shown::token("ann-token")).unwrap();
     let caller = Caller { principal, via: Via::Http, remote: None };
     let passed = (0..5).filter(|_| server.admit(&caller).is_ok()).count();

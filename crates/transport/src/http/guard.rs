@@ -95,7 +95,7 @@ async fn admit<H: ServerHandler>(
             }
         }
     };
-    // The token was rejected, and counted, once. Its issuer may have published the key since.
+    // The issuer may have published the key of the token since.
     let learned = timeout(LEARNING, shared.web.door.learn(&token)).await;
     if !learned.unwrap_or(false) {
         return Err(Box::new(unauthorized(&shared.web, Some(&token))));
@@ -242,7 +242,7 @@ fn meet<H: ServerHandler>(shared: &Arc<Shared<H>>, request: &Request) -> Result<
     let visit = Visit::of(web, request);
     let known = match visit.asks {
         Asks::AnotherWay => None,
-        // No credentials were presented yet, so nothing is rejected.
+        // The body may still present a token.
         Asks::InBody if web.door.needs_token() && visit.shown.certificate.is_none() => None,
         Asks::Nothing | Asks::Later | Asks::InBody | Asks::Now => web.door.identify(&visit.shown),
     };
@@ -314,7 +314,9 @@ pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
     asked.is_some_and(|asked| asked.eq_ignore_ascii_case("websocket"))
 }
 
+/// Refuses a request without valid credentials, and counts it.
 pub(super) fn unauthorized(web: &Web, token: Option<&str>) -> Response {
+    web.door.count_unknown_caller();
     let mut response = super::body::json(&json!({ "detail": STRANGER }));
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     response.headers_mut().insert(header::WWW_AUTHENTICATE, oauth::challenge(web, token));

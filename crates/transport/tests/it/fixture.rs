@@ -48,11 +48,19 @@ pub(crate) struct TestDoor {
     pub(crate) seats: usize,
     /// Sessions, and as many streams, that one client may have.
     pub(crate) share: usize,
+    /// Counts refused callers.
+    pub(crate) unknown_callers: Option<&'static AtomicUsize>,
 }
 
 impl Default for TestDoor {
     fn default() -> Self {
-        Self { token: None, requests: usize::MAX, seats: usize::MAX, share: usize::MAX }
+        Self {
+            token: None,
+            requests: usize::MAX,
+            seats: usize::MAX,
+            share: usize::MAX,
+            unknown_callers: None,
+        }
     }
 }
 
@@ -110,6 +118,11 @@ impl Door for Counting {
                 Some(Principal { kind: PrincipalKind::Oauth, ..principal("subject") })
             }
             _ => None,
+        }
+    }
+    fn count_unknown_caller(&self) {
+        if let Some(counter) = self.door.unknown_callers {
+            counter.fetch_add(1, Ordering::SeqCst);
         }
     }
     fn learn<'a>(&'a self, token: &'a str) -> BoxFuture<'a, bool> {

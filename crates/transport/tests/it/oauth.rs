@@ -5,7 +5,10 @@ use docent_transport::http::{OauthDoor, OauthInForce};
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use std::{
-    sync::{Arc, RwLock},
+    sync::{
+        Arc, RwLock,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tokio::{
@@ -21,8 +24,13 @@ const METADATA: &str =
 const SIGNED: (&str, &str) = ("Authorization", "Bearer signed-token");
 const JSON: (&str, &str) = ("Content-Type", "application/json");
 const BOTH: (&str, &str) = ("Accept", "application/json, text/event-stream");
-const LOCKED: TestDoor =
-    TestDoor { token: Some("t"), requests: usize::MAX, seats: usize::MAX, share: usize::MAX };
+const LOCKED: TestDoor = TestDoor {
+    token: Some("t"),
+    requests: usize::MAX,
+    seats: usize::MAX,
+    share: usize::MAX,
+    unknown_callers: None,
+};
 
 fn document() -> Value {
     json!({"resource": RESOURCE, "authorization_servers": ["https://issuer.example"]})
@@ -149,6 +157,27 @@ async fn an_unknown_token_is_looked_up_once() {
         assert!(body.contains("subject"), "{body}");
     }
     assert_eq!(site.post(&[("Authorization", "Bearer wrong")], &call("echo")).await.0, 401);
+}
+
+/// A token that is unknown at first and valid after all counts nothing; a refused one counts once, on each transport.
+#[tokio::test]
+async fn refused_tokens_are_counted_once() {
+    static UNKNOWN: AtomicUsize = AtomicUsize::new(0);
+    let site = open(TestDoor { unknown_callers: Some(&UNKNOWN), ..LOCKED }).await;
+    assert_eq!(site.post(&[SIGNED], &call("echo")).await.0, 200);
+    assert_eq!(UNKNOWN.load(Ordering::SeqCst), 0);
+    assert_eq!(site.post(&[("Authorization", "Bearer wrong")], &call("echo")).await.0, 401);
+    assert_eq!(UNKNOWN.load(Ordering::SeqCst), 1);
+    assert_eq!(site.post(&[], &call("echo")).await.0, 401);
+    assert_eq!(UNKNOWN.load(Ordering::SeqCst), 2);
+    let stream = TcpStream::connect(("127.0.0.1", site.port)).await.unwrap();
+    let address = format!("ws://127.0.0.1:{}/ws", site.port);
+    let (mut socket, _) = tokio_tungstenite::client_async(address, stream).await.unwrap();
+    let auth = json!({"auth": {"type": "bearer", "token": "wrong"}});
+    socket.send(Message::text(request(1, "initialize", &auth).to_string())).await.unwrap();
+    let answer = timeout(Duration::from_secs(10), socket.next()).await.unwrap();
+    assert!(answer.unwrap().unwrap().into_text().unwrap().contains("Invalid API key"));
+    assert_eq!(UNKNOWN.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
