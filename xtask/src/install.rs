@@ -2,8 +2,8 @@
 //! cargo-deny, cargo-fuzz, tokei and a browser. Everything is asked for by package name; which registry answers is the user's own configuration.
 
 use crate::{
-    process::{self, Output},
-    workspace::{self, Workspace},
+    process::{self, OutputMode},
+    workspace::{self, XtaskWorkspace},
 };
 use anyhow::{Context, Result, bail, ensure};
 use std::{
@@ -32,12 +32,12 @@ const QUESTION_LIMIT: Duration = Duration::from_secs(30);
 
 /// A Node runtime that is new enough.
 #[derive(Debug, Clone)]
-pub(crate) struct Node {
+pub(crate) struct NodeRuntime {
     /// The executable.
     pub(crate) program: PathBuf,
 }
 
-impl Node {
+impl NodeRuntime {
     /// PATH with this runtime first, so that what npm and scripts start is this one too.
     pub(crate) fn path(&self) -> Result<OsString> {
         let own = self.program.parent().map(Path::to_path_buf);
@@ -48,14 +48,14 @@ impl Node {
 }
 
 /// Node from npm where npm carries a build for this machine, and otherwise the machine's own.
-pub(crate) fn node(workspace: &Workspace) -> Result<Node> {
-    let Some(package) = node_package() else { return own_node() };
+pub(crate) fn node(workspace: &XtaskWorkspace) -> Result<NodeRuntime> {
+    let Some(package) = node_package() else { return system_node() };
     let modules = npm_package(workspace, "node", &format!("{package}@{NODE_VERSION}"))?;
-    Ok(Node { program: modules.join(package).join("bin/node") })
+    Ok(NodeRuntime { program: modules.join(package).join("bin/node") })
 }
 
 /// One package with a build for each machine, which a lock file would have to list all; gives back its `node_modules`.
-pub(crate) fn npm_package(workspace: &Workspace, name: &str, pin: &str) -> Result<PathBuf> {
+pub(crate) fn npm_package(workspace: &XtaskWorkspace, name: &str, pin: &str) -> Result<PathBuf> {
     let folder = workspace.tools().join(name);
     once(workspace, &folder, &format!("{pin}\n"), || {
         fs::write(folder.join("package.json"), "{\"private\":true}\n")?;
@@ -77,13 +77,13 @@ fn node_package() -> Option<&'static str> {
     }
 }
 
-fn own_node() -> Result<Node> {
-    let text = process::run(Command::new("node").arg("--version"), QUESTION_LIMIT, Output::Kept)
+fn system_node() -> Result<NodeRuntime> {
+    let text = process::run(Command::new("node").arg("--version"), QUESTION_LIMIT, OutputMode::Kept)
         .context("Node is not installed")?
         .or_fail("node --version")?;
     let major = node_major(&text).with_context(|| format!("`node --version` says {text:?}"))?;
     ensure!(major >= NODE_MAJOR, "node {NODE_MAJOR} or newer is needed, this is {}", text.trim());
-    Ok(Node { program: "node".into() })
+    Ok(NodeRuntime { program: "node".into() })
 }
 
 fn node_major(version: &str) -> Option<u32> {
@@ -92,8 +92,8 @@ fn node_major(version: &str) -> Option<u32> {
 
 /// The packages of a folder with package.json and package-lock.json; gives back the folder that holds `node_modules`.
 pub(crate) fn npm_packages(
-    workspace: &Workspace,
-    node: &Node,
+    workspace: &XtaskWorkspace,
+    node: &NodeRuntime,
     name: &str,
     pins: &Path,
 ) -> Result<PathBuf> {
@@ -116,7 +116,7 @@ pub(crate) fn npm_packages(
 
 /// A Python environment with the packages that a requirements file pins; gives back its interpreter.
 pub(crate) fn python_environment(
-    workspace: &Workspace,
+    workspace: &XtaskWorkspace,
     name: &str,
     requirements: &Path,
 ) -> Result<PathBuf> {
@@ -124,7 +124,7 @@ pub(crate) fn python_environment(
     let python = folder.join("bin/python");
     once(workspace, &folder, &read(requirements)?, || {
         let mut problems = Vec::new();
-        for way in [venv_with_pip, venv_with_the_machines_pip, uv] {
+        for way in [venv_with_pip, venv_with_system_pip, uv] {
             match way(&folder, &python, requirements) {
                 Ok(()) => return Ok(()),
                 Err(problem) => problems.push(format!("{problem:#}")),
@@ -147,7 +147,7 @@ fn venv_with_pip(folder: &Path, python: &Path, requirements: &Path) -> Result<()
 }
 
 /// Distributions that leave ensurepip out of Python often still have pip itself.
-fn venv_with_the_machines_pip(folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
+fn venv_with_system_pip(folder: &Path, python: &Path, requirements: &Path) -> Result<()> {
     let mut venv = Command::new("python3");
     venv.args(["-m", "venv", "--clear", "--without-pip"]).arg(folder);
     finish(&mut venv, "python3 -m venv --without-pip")?;
@@ -193,22 +193,22 @@ pub(crate) fn chromium() -> Result<PathBuf> {
 }
 
 /// cargo-deny, compiled once and kept in the user's cache.
-pub(crate) fn cargo_deny(workspace: &Workspace) -> Result<PathBuf> {
-    compiled(workspace, "cargo-deny", CARGO_DENY_VERSION)
+pub(crate) fn cargo_deny(workspace: &XtaskWorkspace) -> Result<PathBuf> {
+    cargo_install(workspace, "cargo-deny", CARGO_DENY_VERSION)
 }
 
 /// cargo-fuzz, compiled once and kept in the user's cache.
-pub(crate) fn cargo_fuzz(workspace: &Workspace) -> Result<PathBuf> {
-    compiled(workspace, "cargo-fuzz", CARGO_FUZZ_VERSION)
+pub(crate) fn cargo_fuzz(workspace: &XtaskWorkspace) -> Result<PathBuf> {
+    cargo_install(workspace, "cargo-fuzz", CARGO_FUZZ_VERSION)
 }
 
 /// tokei, compiled once and kept in the user's cache.
-pub(crate) fn tokei(workspace: &Workspace) -> Result<PathBuf> {
-    compiled(workspace, "tokei", TOKEI_VERSION)
+pub(crate) fn tokei(workspace: &XtaskWorkspace) -> Result<PathBuf> {
+    cargo_install(workspace, "tokei", TOKEI_VERSION)
 }
 
 /// A program of the same name as its crate.
-fn compiled(workspace: &Workspace, name: &str, version: &str) -> Result<PathBuf> {
+fn cargo_install(workspace: &XtaskWorkspace, name: &str, version: &str) -> Result<PathBuf> {
     let folder = workspace::user_cache()?.join("tools").join(format!("{name}-{version}"));
     let program = folder.join("bin").join(name);
     if program.is_file() {
@@ -220,13 +220,13 @@ fn compiled(workspace: &Workspace, name: &str, version: &str) -> Result<PathBuf>
     // The target directory of the workspace must not be filled with another project's artifacts.
     install.arg(&folder).arg(name).env_remove("CARGO_TARGET_DIR");
     let what = format!("cargo install {name}");
-    process::run(&mut install, COMPILE_LIMIT, Output::Kept)?.or_fail(&what)?;
+    process::run(&mut install, COMPILE_LIMIT, OutputMode::Kept)?.or_fail(&what)?;
     Ok(program)
 }
 
 /// Fills a folder unless its stamp says that the same pins were installed there to the end.
 pub(crate) fn once(
-    workspace: &Workspace,
+    workspace: &XtaskWorkspace,
     folder: &Path,
     stamp: &str,
     install: impl FnOnce() -> Result<()>,
@@ -250,7 +250,7 @@ pub(crate) fn once(
 }
 
 fn finish(command: &mut Command, what: &str) -> Result<()> {
-    process::run(command, DOWNLOAD_LIMIT, Output::Kept)?.or_fail(what).map(drop)
+    process::run(command, DOWNLOAD_LIMIT, OutputMode::Kept)?.or_fail(what).map(drop)
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn the_same_pins_are_installed_once() {
         let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace {
+        let workspace = XtaskWorkspace {
             root: folder.path().into(),
             target: folder.path().join("t"),
             metadata: Value::Null,

@@ -1,10 +1,10 @@
 //! What is recorded of one call.
 
-use crate::members::Members;
+use crate::members::LineMembers;
 
 /// One call, as its line has it. The log adds `seq`, `prev`, `time` and `hash`. Texts beyond 512 bytes are cut.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Entry<'a> {
+pub struct AuditEntry<'a> {
     /// Who called.
     pub principal: &'a str,
     /// The client's own name and version, as far as it told.
@@ -35,10 +35,10 @@ pub struct Entry<'a> {
     pub count: Option<u64>,
 }
 
-impl Entry<'_> {
+impl AuditEntry<'_> {
     /// The members of the line that are the call's.
-    pub(crate) fn members(&self, time: &str) -> Members {
-        let mut members = Members::new();
+    pub(crate) fn members(&self, time: &str) -> LineMembers {
+        let mut members = LineMembers::new();
         members.text("time", time);
         members.text("principal", self.principal);
         members.some_text("client", self.client);
@@ -63,13 +63,13 @@ impl Entry<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::MAX_LINE;
+    use crate::MAX_LINE_BYTES;
 
     #[test]
     fn the_worst_line_is_below_the_bound() {
         let bad = "\u{1}".repeat(1 << 20);
         let text = bad.as_str();
-        let entry = Entry {
+        let entry = AuditEntry {
             principal: text,
             client: Some(text),
             transport: text,

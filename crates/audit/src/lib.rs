@@ -19,7 +19,7 @@
 //! Bytes are hashed as they are written, so that there is no second spelling of a line that would pass. Without a key
 //! the chain shows accidents and careless edits: whoever can write the file can also compute every hash anew. With a
 //! key that the writer of the file doesn't have, they can't. Neither shows that lines are missing at the very end: for
-//! that, keep the last `seq:hash` elsewhere and hand it to [`verify`] as [`Check::expect`].
+//! that, keep the last `seq:hash` elsewhere and hand it to [`verify`] as [`VerifyOptions::expect`].
 //!
 //! # The log's own lines
 //!
@@ -48,16 +48,16 @@ mod stats;
 mod tail;
 mod verify;
 
-pub use chain::Head;
-pub use entry::Entry;
+pub use chain::ChainHead;
+pub use entry::AuditEntry;
 pub use file::files;
-pub use follow::{Follow, follow};
-pub use line::{Filter, Line};
-pub use log::{Log, OnFull, Settings, WriteError};
-pub use read::ReadError;
-pub use stats::{Durations, Stats, stats};
+pub use follow::{LogFollower, follow};
+pub use line::{AuditFilter, AuditLine};
+pub use log::{AuditLog, WriteFailurePolicy, AuditLogSettings, AuditWriteError};
+pub use read::AuditReadError;
+pub use stats::{DurationStats, AuditStats, stats};
 pub use tail::tail;
-pub use verify::{Check, Problem, Report, What, verify, verify_files};
+pub use verify::{VerifyOptions, VerifyProblem, VerifyReport, VerifyProblemKind, verify, verify_files};
 
 /// Bytes of the longest line, its newline included. A call's line stays below it whatever it is handed.
-pub const MAX_LINE: usize = 64 * 1024;
+pub const MAX_LINE_BYTES: usize = 64 * 1024;

@@ -7,14 +7,14 @@
 mod assertion;
 mod callback;
 mod login;
-mod outside;
+mod guarded_client;
 mod store;
 
 pub use assertion::SigningAlgorithm;
-pub use store::{FileStore, MemoryStore, Record, Store, StoreError};
+pub use store::{FileTokenStore, MemoryTokenStore, TokenRecord, TokenStore, TokenStoreError};
 
-use crate::{Challenge, Failure, Running, SignIn, courier::shortened, courier::web_url};
-use outside::Outside;
+use crate::{Challenge, TransportFailure, Running, SignIn, http_sender::shorten, http_sender::web_url};
+use guarded_client::GuardedHttpClient;
 use rmcp::transport::auth::{
     AuthError, AuthorizationManager, AuthorizationMetadata, InMemoryCredentialStore,
     OAuthClientConfig, OAuthHttpClient, StoredCredentials, WWWAuthenticateParams,
@@ -37,7 +37,7 @@ pub trait Browser: Send + Sync {
 
 /// Who we are to the authorization server.
 #[derive(Clone)]
-pub enum Client {
+pub enum OauthClient {
     /// Nobody that it knows yet: the URL of a metadata document is the id where the server takes those, and else we
     /// register.
     Unknown {
@@ -69,7 +69,7 @@ pub enum Client {
     },
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for OauthClient {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { metadata_url } => {
@@ -98,32 +98,32 @@ pub struct OauthSettings {
     /// Where it listens.
     pub url: String,
     /// Who we are.
-    pub client: Client,
+    pub client: OauthClient,
     /// What to ask for; empty means what the server says.
     pub scopes: Vec<String>,
     /// Who shows pages. Without it nobody is asked to sign in, and a server that wants it is told of.
     pub browser: Option<Arc<dyn Browser>>,
     /// Where tokens are kept.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn TokenStore>,
     /// The port that the browser comes back to, where it had to be registered.
     pub redirect_port: Option<u16>,
     /// How long a person may take.
-    pub patience: Duration,
+    pub sign_in_timeout: Duration,
 }
 
 impl OauthSettings {
     /// Settings for a server, for a client that it does not know, without a browser.
-    pub fn new(server: impl Into<String>, url: impl Into<String>, store: Arc<dyn Store>) -> Self {
+    pub fn new(server: impl Into<String>, url: impl Into<String>, store: Arc<dyn TokenStore>) -> Self {
         Self {
             server: server.into(),
             is_configured: true,
             url: url.into(),
-            client: Client::Unknown { metadata_url: None },
+            client: OauthClient::Unknown { metadata_url: None },
             scopes: Vec::new(),
             browser: None,
             store,
             redirect_port: None,
-            patience: Duration::from_mins(5),
+            sign_in_timeout: Duration::from_mins(5),
         }
     }
 }
@@ -133,7 +133,7 @@ pub struct OauthSignIn {
     settings: OauthSettings,
     url: Url,
     /// What is known now. Whoever holds it signs in or refreshes; the others wait, and find what came of it.
-    known: Mutex<Option<Record>>,
+    known: Mutex<Option<TokenRecord>>,
 }
 
 impl fmt::Debug for OauthSignIn {
@@ -147,14 +147,14 @@ impl fmt::Debug for OauthSignIn {
 }
 
 /// The authorization server of a challenge, as it was found.
-struct Authority {
+struct DiscoveredAuthority {
     manager: AuthorizationManager,
     metadata: AuthorizationMetadata,
     /// Whether the server publishes its metadata. If not, the metadata is a guess after the first revision with OAuth.
     is_published: bool,
 }
 
-impl Authority {
+impl DiscoveredAuthority {
     /// Who issues the tokens. Servers of the first revision with OAuth publish nothing: then it is where tokens come from.
     fn issuer(&self) -> String {
         let metadata = &self.metadata;
@@ -163,16 +163,16 @@ impl Authority {
 }
 
 /// A token that ends sooner than this is not sent any more.
-const MARGIN: Duration = Duration::from_secs(30);
+const EXPIRY_MARGIN: Duration = Duration::from_secs(30);
 
 impl SignIn for OauthSignIn {
     fn token(&self) -> Running<'_, Option<String>> {
         Box::pin(async move {
             let mut known = self.known().await;
-            let ended = |record: &&Record| record.is_expired(now() + MARGIN.as_secs());
+            let ended = |record: &&TokenRecord| record.is_expired(now() + EXPIRY_MARGIN.as_secs());
             if let Some(record) = known.as_ref().filter(ended).cloned() {
                 let issuer = record.issuer.clone();
-                match self.renewed(record).await {
+                match self.renew(record).await {
                     Ok(renewed) => *known = Some(renewed),
                     // The server will say what it wants; this is why it comes to that.
                     Err(failure) => {
@@ -180,7 +180,7 @@ impl SignIn for OauthSignIn {
                             "{}: the token can't be refreshed: {failure}",
                             self.settings.server
                         );
-                        *known = self.stored(Some(&issuer));
+                        *known = self.load_stored(Some(&issuer));
                         return None;
                     }
                 }
@@ -189,7 +189,7 @@ impl SignIn for OauthSignIn {
         })
     }
 
-    fn challenged(&self, challenge: Challenge) -> Running<'_, Result<(), Failure>> {
+    fn challenged(&self, challenge: Challenge) -> Running<'_, Result<(), TransportFailure>> {
         Box::pin(async move {
             let mut known = self.known().await;
             let refused = challenge.refused.as_deref();
@@ -206,7 +206,7 @@ impl SignIn for OauthSignIn {
 
 impl OauthSignIn {
     /// Nothing is asked, sent or read before a server wants it.
-    pub fn new(settings: OauthSettings) -> Result<Self, Failure> {
+    pub fn new(settings: OauthSettings) -> Result<Self, TransportFailure> {
         let url = web_url(&settings.url, &["http", "https", "ws", "wss"])?;
         // A WebSocket's server is found where its HTTP would be.
         let scheme = url.as_str().strip_prefix("ws").map(|rest| format!("http{rest}"));
@@ -218,27 +218,27 @@ impl OauthSignIn {
     }
 
     /// Signs in now, whether a server has asked for it or not.
-    pub async fn login(&self) -> Result<(), Failure> {
+    pub async fn login(&self) -> Result<(), TransportFailure> {
         let mut known = self.known().await;
         let challenge = Challenge { status: 401, www_authenticate: String::new(), refused: None };
         let mut authority = self.discover(&challenge).await?;
-        let before = self.stored(Some(&authority.issuer()));
+        let before = self.load_stored(Some(&authority.issuer()));
         let record = self.sign_in(&mut authority, &challenge, before).await?;
         *known = Some(record);
         Ok(())
     }
 
     /// Forgets what is known, here and in the store.
-    pub async fn logout(&self) -> Result<(), StoreError> {
+    pub async fn logout(&self) -> Result<(), TokenStoreError> {
         let mut known = self.known.lock().await;
         *known = None;
         self.settings.store.forget(self.resource())
     }
 
-    async fn known(&self) -> MutexGuard<'_, Option<Record>> {
+    async fn known(&self) -> MutexGuard<'_, Option<TokenRecord>> {
         let mut known = self.known.lock().await;
         if known.is_none() {
-            *known = self.stored(None);
+            *known = self.load_stored(None);
         }
         known
     }
@@ -247,7 +247,7 @@ impl OauthSignIn {
         self.url.as_str()
     }
 
-    fn stored(&self, issuer: Option<&str>) -> Option<Record> {
+    fn load_stored(&self, issuer: Option<&str>) -> Option<TokenRecord> {
         match self.settings.store.load(self.resource(), issuer) {
             Ok(record) => record.filter(|record| self.is_ours(record)),
             Err(error) => {
@@ -258,24 +258,24 @@ impl OauthSignIn {
     }
 
     /// Tokens of another client are of no use once the configuration names one.
-    fn is_ours(&self, record: &Record) -> bool {
+    fn is_ours(&self, record: &TokenRecord) -> bool {
         match &self.settings.client {
-            Client::Unknown { .. } => true,
-            Client::Registered { id, .. }
-            | Client::Machine { id, .. }
-            | Client::MachineKey { id, .. } => *id == record.client_id,
+            OauthClient::Unknown { .. } => true,
+            OauthClient::Registered { id, .. }
+            | OauthClient::Machine { id, .. }
+            | OauthClient::MachineKey { id, .. } => *id == record.client_id,
         }
     }
 
-    fn keep(&self, record: &Record) -> Result<(), Failure> {
+    fn keep(&self, record: &TokenRecord) -> Result<(), TransportFailure> {
         self.settings.store.save(record).map_err(|error| {
-            Failure::Unauthorized(format!("signed in, but the token can't be kept: {error}"))
+            TransportFailure::Unauthorized(format!("signed in, but the token can't be kept: {error}"))
         })
     }
 
     /// Finds the authorization server, every time anew: it may have moved.
-    async fn discover(&self, challenge: &Challenge) -> Result<Authority, Failure> {
-        let outside = Arc::new(Outside::new(&self.url).await?);
+    async fn discover(&self, challenge: &Challenge) -> Result<DiscoveredAuthority, TransportFailure> {
+        let outside = Arc::new(GuardedHttpClient::new(&self.url).await?);
         let client = Arc::clone(&outside) as Arc<dyn OAuthHttpClient>;
         let made = AuthorizationManager::new_with_oauth_http_client(self.url.as_str(), client);
         let mut manager = made.await.map_err(|error| self.told(&error))?;
@@ -284,25 +284,25 @@ impl OauthSignIn {
         let found = found.map_err(|error| self.told(&error))?;
         let (metadata, is_published) = (found.metadata, found.source.is_discovered());
         if let Some(issuer) = metadata.issuer.as_ref().filter(|it| !outside.is_vouched_for(it)) {
-            return Err(Failure::Unauthorized(format!(
+            return Err(TransportFailure::Unauthorized(format!(
                 "its authorization server says that it is {issuer}, but not in a place of that issuer's: its metadata must \
                  be at the issuer's own /.well-known/oauth-authorization-server or /.well-known/openid-configuration; \
                  ask whoever runs the server"
             )));
         }
         manager.set_metadata(metadata.clone());
-        Ok(Authority { manager, metadata, is_published })
+        Ok(DiscoveredAuthority { manager, metadata, is_published })
     }
 
     /// What is done when a server wants another token.
     async fn answer(
         &self,
         challenge: &Challenge,
-        known: Option<Record>,
-    ) -> Result<Record, Failure> {
+        known: Option<TokenRecord>,
+    ) -> Result<TokenRecord, TransportFailure> {
         let mut authority = self.discover(challenge).await?;
         let issuer = authority.issuer();
-        let record = self.stored(Some(&issuer)).or(known.filter(|record| record.issuer == issuer));
+        let record = self.load_stored(Some(&issuer)).or(known.filter(|record| record.issuer == issuer));
         if challenge.status == 401
             && let Some(record) = &record
         {
@@ -311,8 +311,8 @@ impl OauthSignIn {
                 return Ok(record.clone());
             }
             if record.refresh_token.is_some() {
-                match self.refreshed(&mut authority, record).await {
-                    Err(Failure::Unauthorized(why)) => {
+                match self.refresh(&mut authority, record).await {
+                    Err(TransportFailure::Unauthorized(why)) => {
                         tracing::debug!("{}: {why}", self.settings.server);
                     }
                     other => return other,
@@ -323,32 +323,32 @@ impl OauthSignIn {
     }
 
     /// A record whose token has ended, with a new one.
-    async fn renewed(&self, record: Record) -> Result<Record, Failure> {
-        if let Some(stored) = self.stored(Some(&record.issuer))
+    async fn renew(&self, record: TokenRecord) -> Result<TokenRecord, TransportFailure> {
+        if let Some(stored) = self.load_stored(Some(&record.issuer))
             && stored.access_token.is_some()
-            && !stored.is_expired(now() + MARGIN.as_secs())
+            && !stored.is_expired(now() + EXPIRY_MARGIN.as_secs())
         {
             // Another process has refreshed it.
             return Ok(stored);
         }
         if record.refresh_token.is_none() {
-            return Err(Failure::Unauthorized("it has ended".to_owned()));
+            return Err(TransportFailure::Unauthorized("it has ended".to_owned()));
         }
         let challenge = Challenge { status: 401, www_authenticate: String::new(), refused: None };
         let mut authority = self.discover(&challenge).await?;
         if authority.issuer() != record.issuer {
-            return Err(Failure::Unauthorized("the authorization server has changed".to_owned()));
+            return Err(TransportFailure::Unauthorized("the authorization server has changed".to_owned()));
         }
-        self.refreshed(&mut authority, &record).await
+        self.refresh(&mut authority, &record).await
     }
 
-    async fn refreshed(
+    async fn refresh(
         &self,
-        authority: &mut Authority,
-        record: &Record,
-    ) -> Result<Record, Failure> {
+        authority: &mut DiscoveredAuthority,
+        record: &TokenRecord,
+    ) -> Result<TokenRecord, TransportFailure> {
         let manager = &mut authority.manager;
-        let mut client = OAuthClientConfig::new(record.client_id.clone(), callback::uri(0));
+        let mut client = OAuthClientConfig::new(record.client_id.clone(), callback::callback_uri(0));
         if let Some(secret) = self.secret().or(record.client_secret.clone()) {
             client = client.with_client_secret(secret);
         }
@@ -360,7 +360,7 @@ impl OauthSignIn {
             "refresh_token": record.refresh_token,
         });
         let held = serde_json::from_value(held)
-            .map_err(|_| Failure::Unauthorized("the token that is kept can't be read".into()))?;
+            .map_err(|_| TransportFailure::Unauthorized("the token that is kept can't be read".into()))?;
         let credentials = StoredCredentials::new(
             record.client_id.clone(),
             Some(held),
@@ -373,16 +373,16 @@ impl OauthSignIn {
         let response = match manager.refresh_token().await {
             Ok(response) => response,
             Err(AuthError::TokenRefreshFailed(why)) => {
-                return Err(Failure::Lost(format!(
+                return Err(TransportFailure::Lost(format!(
                     "the token can't be refreshed: {}",
                     shortened(&why)
                 )));
             }
             Err(error @ AuthError::TokenRefreshRejected(_)) => {
-                self.spend(record);
-                return Err(self.told(&error));
+                self.discard_tokens(record);
+                return Err(self.auth_failure(&error));
             }
-            Err(error) => return Err(self.told(&error)),
+            Err(error) => return Err(self.auth_failure(&error)),
         };
         let renewed = record.clone().with_token(&response);
         self.keep(&renewed)?;
@@ -390,12 +390,12 @@ impl OauthSignIn {
     }
 
     /// Tokens that are refused for good are not tried again. Who we are to the issuer stays known.
-    fn spend(&self, record: &Record) {
-        if self.stored(Some(&record.issuer)).is_some_and(|stored| stored != *record) {
+    fn discard_tokens(&self, record: &TokenRecord) {
+        if self.load_stored(Some(&record.issuer)).is_some_and(|stored| stored != *record) {
             // Another process has newer ones.
             return;
         }
-        let spent = Record { access_token: None, refresh_token: None, ..record.clone() };
+        let spent = TokenRecord { access_token: None, refresh_token: None, ..record.clone() };
         if let Err(error) = self.settings.store.save(&spent) {
             tracing::warn!("{}: {error}", self.settings.server);
         }
@@ -403,21 +403,21 @@ impl OauthSignIn {
 
     fn secret(&self) -> Option<String> {
         match &self.settings.client {
-            Client::Registered { secret, .. } => secret.clone(),
-            Client::Machine { secret, .. } => Some(secret.clone()),
-            Client::Unknown { .. } | Client::MachineKey { .. } => None,
+            OauthClient::Registered { secret, .. } => secret.clone(),
+            OauthClient::Machine { secret, .. } => Some(secret.clone()),
+            OauthClient::Unknown { .. } | OauthClient::MachineKey { .. } => None,
         }
     }
 
     /// The scopes that a challenge names.
-    fn wanted(&self, challenge: &Challenge) -> Vec<String> {
+    fn challenged_scopes(&self, challenge: &Challenge) -> Vec<String> {
         let said = WWWAuthenticateParams::parse(&challenge.www_authenticate, &self.url);
         said.scope.iter().flat_map(|scope| scope.split_whitespace()).map(str::to_owned).collect()
     }
 
     /// What the SDK says, as people can use it.
-    fn told(&self, error: &AuthError) -> Failure {
-        Failure::Unauthorized(format!(
+    fn auth_failure(&self, error: &AuthError) -> TransportFailure {
+        TransportFailure::Unauthorized(format!(
             "{}: {}",
             self.settings.server,
             shortened(&error.to_string())
@@ -429,11 +429,11 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-impl Record {
+impl TokenRecord {
     /// Whether there is a token that is not the refused one, and has not ended.
     fn is_better_than(&self, refused: Option<&str>) -> bool {
         let token = self.access_token.as_deref();
-        token.is_some() && token != refused && !self.is_expired(now() + MARGIN.as_secs())
+        token.is_some() && token != refused && !self.is_expired(now() + EXPIRY_MARGIN.as_secs())
     }
 
     /// The record with what a token endpoint has answered.

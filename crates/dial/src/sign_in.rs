@@ -1,6 +1,6 @@
 //! Who a line is to a server: the token that goes with each request, and what is done when the server wants another.
 
-use crate::{Failure, Running};
+use crate::{TransportFailure, Running};
 
 /// A server's wish for another token.
 #[derive(Clone)]
@@ -29,5 +29,5 @@ pub trait SignIn: Send + Sync {
     fn token(&self) -> Running<'_, Option<String>>;
 
     /// The server wants another token. `Ok` means that there is one: the request is sent again.
-    fn challenged(&self, challenge: Challenge) -> Running<'_, Result<(), Failure>>;
+    fn challenged(&self, challenge: Challenge) -> Running<'_, Result<(), TransportFailure>>;
 }

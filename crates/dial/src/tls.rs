@@ -8,12 +8,12 @@ use std::{
 };
 
 /// What is wrong where TLS is spoken to a server that has none.
-pub(crate) const MISSING: &str = "it does not speak TLS on this port; write http:// in the place of https://, or ws:// in the place of wss://";
+pub(crate) const NO_TLS_HINT: &str = "it does not speak TLS on this port; write http:// in the place of https://, or ws:// in the place of wss://";
 
 /// The settings of every encrypted connection. They are made once: the roots take room.
 pub(crate) fn client() -> Result<Arc<ClientConfig>, String> {
-    static MADE: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
-    MADE.get_or_init(make).clone()
+    static CLIENT_CONFIG: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
+    CLIENT_CONFIG.get_or_init(make).clone()
 }
 
 fn make() -> Result<Arc<ClientConfig>, String> {

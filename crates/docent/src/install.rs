@@ -1,18 +1,18 @@
 //! `docent install`: docent written into the configuration of MCP clients, shown first, backed up, and undone.
 
 use crate::{
-    analyze::{Printed, UsedWrongly},
+    analyze::{Printed, UsageError},
     config::{
-        self, Flags, Inputs,
+        self, ConfigFlags, ConfigInputs,
         regular::{self, MAX_REGISTRY_BYTES},
     },
     servers::places,
 };
 use anyhow::{Context as _, bail};
 use clap::Args;
-use docent_files::{Access, Durability, Folder};
+use docent_files::{FileAccess, Durability, ManagedFolder};
 use docent_registry::{
-    Client, Folders, Form, Plan, Receipt, Scope, Server, Source, Way, candidates, is_installed,
+    McpClient, MissingFolders, ConfigFormat, ConfigChange, ChangeReceipt, ConfigScope, McpServerEntry, ConfigFile, EntryTransport, candidates, is_installed,
     undo,
 };
 use std::{
@@ -24,7 +24,7 @@ use std::{
 };
 
 /// What the entry is called, and the program.
-const NAME: &str = "docent";
+const ENTRY_NAME: &str = "docent";
 
 /// What can be typed after `docent install`.
 #[derive(Args)]
@@ -57,19 +57,19 @@ pub(crate) struct InstallFlags {
 }
 
 pub(crate) fn run(flags: &InstallFlags) -> anyhow::Result<Printed> {
-    let inputs = config::inputs(Flags::default())?;
+    let inputs = config::inputs(ConfigFlags::default())?;
     if flags.clients.is_empty() {
         if flags.undo {
-            bail!(UsedWrongly("name the client that docent is to be taken out of".into()));
+            bail!(UsageError("name the client that docent is to be taken out of".into()));
         }
         return overview(&inputs);
     }
     let mut clients = Vec::new();
     for word in &flags.clients {
-        let known: Vec<&str> = Client::ALL.iter().map(|client| client.id()).collect();
+        let known: Vec<&str> = McpClient::ALL.iter().map(|client| client.id()).collect();
         let unknown =
-            || UsedWrongly(format!("{word:?} is no client; there are {}", known.join(", ")));
-        clients.push(Client::parse(word).ok_or_else(unknown)?);
+            || UsageError(format!("{word:?} is no client; there are {}", known.join(", ")));
+        clients.push(McpClient::parse(word).ok_or_else(unknown)?);
     }
     let one = |client| {
         let done = if flags.undo { uninstall } else { install };
@@ -92,10 +92,10 @@ pub(crate) fn run(flags: &InstallFlags) -> anyhow::Result<Printed> {
     Ok(Printed { text, code })
 }
 
-fn overview(inputs: &Inputs) -> anyhow::Result<Printed> {
+fn overview(inputs: &ConfigInputs) -> anyhow::Result<Printed> {
     let places = places(inputs)?;
     let mut text = String::new();
-    for client in Client::ALL {
+    for client in McpClient::ALL {
         let here = if is_installed(client, &places) { "is here" } else { "is not here" };
         let path =
             candidates(client, &places).first().map(|source| source.path.display().to_string());
@@ -113,10 +113,10 @@ fn overview(inputs: &Inputs) -> anyhow::Result<Printed> {
 }
 
 /// The file to write to.
-fn target(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<Source> {
-    let scope = if flags.project { Scope::Project } else { Scope::User };
+fn target(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<ConfigFile> {
+    let scope = if flags.project { ConfigScope::Project } else { ConfigScope::User };
     let all = candidates(client, &places(inputs)?);
-    let fits = |source: &&Source| source.scope == scope;
+    let fits = |source: &&ConfigFile| source.scope == scope;
     let existing = all.iter().filter(fits).find(|source| source.path.is_file());
     let found = existing.or_else(|| all.iter().find(fits)).cloned();
     found.with_context(|| {
@@ -128,7 +128,7 @@ fn target(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Resu
     })
 }
 
-fn entry(flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<Server> {
+fn entry(flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<McpServerEntry> {
     let own = std::env::current_exe().context("can't find docent's own file")?;
     let mut args = vec!["serve".to_owned()];
     if let Some(root) = &flags.root {
@@ -139,16 +139,16 @@ fn entry(flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<Server> {
         ]);
     }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    Ok(Server::program(flags.name.clone(), &own.display().to_string(), &args))
+    Ok(McpServerEntry::program(flags.name.clone(), &own.display().to_string(), &args))
 }
 
-fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<String> {
+fn install(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<String> {
     let path = target(client, flags, inputs)?.path;
-    let plan = Plan::install(client, &path, &entry(flags, inputs)?, flags.force);
+    let plan = ConfigChange::install(client, &path, &entry(flags, inputs)?, flags.force);
     let plan = match plan {
         // In a project its author decides where a link leads.
         Ok(plan) if flags.project => plan.refusing_links(),
-        Err(error) if !flags.force && there(client, &path, &flags.name).is_some() => {
+        Err(error) if !flags.force && existing_entry(client, &path, &flags.name).is_some() => {
             bail!("{error}: --force replaces it, --name gives docent another name")
         }
         other => other?,
@@ -161,19 +161,19 @@ fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Res
         return Ok(diff);
     }
     let here = is_installed(client, &places(inputs)?) || flags.force || flags.project;
-    let folders = if here { Folders::Make } else { Folders::Keep };
+    let folders = if here { MissingFolders::Make } else { MissingFolders::Keep };
     // What can't be written is not asked about.
     plan.check_folder(folders)?;
-    if !flags.yes && !agreed(&diff)? {
+    if !flags.yes && !confirm(&diff)? {
         return Ok(format!("{}: left as it is\n", path.display()));
     }
-    let store = Store::of(inputs)?;
+    let store = ReceiptStore::of(inputs)?;
     let receipt = plan.apply(&store.backups(), folders)?;
     let backup = receipt.backup.clone();
     store.keep(receipt, &plan)?;
     let mut told = if flags.yes { diff } else { String::new() };
-    let kept = kept_in(backup.as_deref());
-    let named = if flags.name == NAME { String::new() } else { format!(" --name {}", flags.name) };
+    let kept = backup_note(backup.as_deref());
+    let named = if flags.name == ENTRY_NAME { String::new() } else { format!(" --name {}", flags.name) };
     let project = if flags.project { " --project" } else { "" };
     // Writing to a string can't fail.
     let _ok = write!(
@@ -187,14 +187,14 @@ fn install(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Res
 }
 
 /// Where the file as it was can be found.
-fn kept_in(backup: Option<&Path>) -> String {
+fn backup_note(backup: Option<&Path>) -> String {
     backup.map_or_else(String::new, |backup| {
         format!("  As it was, it is kept in {}\n", backup.display())
     })
 }
 
 /// Shows the change and asks.
-fn agreed(diff: &str) -> anyhow::Result<bool> {
+fn confirm(diff: &str) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
         bail!("nobody is at the terminal to agree: look with --dry-run, and write with --yes");
     }
@@ -206,25 +206,25 @@ fn agreed(diff: &str) -> anyhow::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-fn uninstall(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::Result<String> {
-    let store = Store::of(inputs)?;
-    let path = written(client, flags, inputs, &store)?;
+fn uninstall(client: McpClient, flags: &InstallFlags, inputs: &ConfigInputs) -> anyhow::Result<String> {
+    let store = ReceiptStore::of(inputs)?;
+    let path = installed_path(client, flags, inputs, &store)?;
     let receipt = store.find(client, &path, &flags.name);
-    let restored = receipt.as_ref().and_then(|kept| Plan::restore(&kept.receipt).ok());
+    let restored = receipt.as_ref().and_then(|kept| ConfigChange::restore(&kept.receipt).ok());
     // A file that was changed since is not put back: the entry alone is taken out.
     let plan = match &restored {
         Some(plan) => plan.clone(),
-        None => removal(client, flags, &path, receipt.as_ref())?,
+        None => plan_removal(client, flags, &path, receipt.as_ref())?,
     };
     if plan.is_empty() {
-        forget(receipt);
+        delete_receipt(receipt);
         return Ok(format!("{}: docent is not there\n", path.display()));
     }
     let diff = plan.diff();
     if flags.dry_run {
         return Ok(diff);
     }
-    if !flags.yes && !agreed(&diff)? {
+    if !flags.yes && !confirm(&diff)? {
         return Ok(format!("{}: left as it is\n", path.display()));
     }
     let mut told = if flags.yes { diff } else { String::new() };
@@ -232,55 +232,55 @@ fn uninstall(client: Client, flags: &InstallFlags, inputs: &Inputs) -> anyhow::R
         undo(&kept.receipt)?;
         let _ok = writeln!(told, "{}: put back as it was", path.display());
     } else {
-        let backup = plan.apply(&store.backups(), Folders::Keep)?.backup;
+        let backup = plan.apply(&store.backups(), MissingFolders::Keep)?.backup;
         let _ok = write!(told, "{}: taken out\n{}", path.display(), kept_in(backup.as_deref()));
     }
-    forget(receipt);
+    delete_receipt(receipt);
     Ok(told)
 }
 
 /// The plan that takes out the entry alone, where it is docent's.
-fn removal(
-    client: Client,
+fn plan_removal(
+    client: McpClient,
     flags: &InstallFlags,
     path: &Path,
-    kept: Option<&Kept>,
-) -> anyhow::Result<Plan> {
+    kept: Option<&StoredReceipt>,
+) -> anyhow::Result<ConfigChange> {
     let name = &flags.name;
-    if let Some(there) = there(client, path, name).filter(|there| !is_ours(there) && !flags.force) {
+    if let Some(there) = existing_entry(client, path, name).filter(|there| !is_ours(there) && !flags.force) {
         bail!(
             "{}: the entry {name:?} is not docent's, it has {}: name another with --name, or take it out with --force",
             path.display(),
             there.summary()
         );
     }
-    let plan = Plan::remove(client, path, name, kept.is_some_and(|kept| kept.receipt.block))?;
+    let plan = ConfigChange::remove(client, path, name, kept.is_some_and(|kept| kept.receipt.block))?;
     Ok(if flags.project { plan.refusing_links() } else { plan })
 }
 
 /// The entry of this name that a client's file has.
-fn there(client: Client, path: &Path, name: &str) -> Option<Server> {
+fn existing_entry(client: McpClient, path: &Path, name: &str) -> Option<McpServerEntry> {
     let bytes = regular::read(path, MAX_REGISTRY_BYTES).ok()?;
-    let reading = docent_registry::read(Form::Client(client), path, &bytes);
+    let reading = docent_registry::read(ConfigFormat::Client(client), path, &bytes);
     reading.servers.into_iter().find(|server| server.name == name)
 }
 
 /// Whether an entry starts docent as a server.
-fn is_ours(server: &Server) -> bool {
-    let Way::Program { command, args, .. } = &server.way else { return false };
+fn is_ours(server: &McpServerEntry) -> bool {
+    let EntryTransport::Program { command, args, .. } = &server.way else { return false };
     let own = std::env::current_exe().is_ok_and(|own| own == Path::new(command));
-    let named = Path::new(command).file_stem().is_some_and(|stem| stem == NAME);
+    let named = Path::new(command).file_stem().is_some_and(|stem| stem == ENTRY_NAME);
     (own || named) && args.first().is_some_and(|word| word == "serve")
 }
 
 /// The file that docent was written to: the one of a receipt, or else the one that it would be written to.
-fn written(
-    client: Client,
+fn installed_path(
+    client: McpClient,
     flags: &InstallFlags,
-    inputs: &Inputs,
-    store: &Store,
+    inputs: &ConfigInputs,
+    store: &ReceiptStore,
 ) -> anyhow::Result<PathBuf> {
-    let scope = if flags.project { Scope::Project } else { Scope::User };
+    let scope = if flags.project { ConfigScope::Project } else { ConfigScope::User };
     let all = candidates(client, &places(inputs)?);
     let paths = all.into_iter().filter(|source| source.scope == scope).map(|source| source.path);
     let kept = |path: &PathBuf| store.find(client, path, &flags.name).is_some();
@@ -291,16 +291,16 @@ fn written(
 }
 
 /// Where backups and receipts are kept. Not in the cache: what is lost there is to cost nobody their own file.
-struct Store(PathBuf);
+struct ReceiptStore(PathBuf);
 
 /// A receipt and where it lies.
-struct Kept {
+struct StoredReceipt {
     file: PathBuf,
-    receipt: Receipt,
+    receipt: ChangeReceipt,
 }
 
-impl Store {
-    fn of(inputs: &Inputs) -> anyhow::Result<Self> {
+impl ReceiptStore {
+    fn open(inputs: &ConfigInputs) -> anyhow::Result<Self> {
         let folder = config::state_folder(inputs);
         let folder = folder.context("there is no home directory to keep backups in")?;
         Ok(Self(folder.join("install")))
@@ -311,8 +311,8 @@ impl Store {
     }
 
     /// The receipt for an entry of a file.
-    fn find(&self, client: Client, path: &Path, name: &str) -> Option<Kept> {
-        let folder = Folder::from(self.0.join("receipts"));
+    fn find(&self, client: McpClient, path: &Path, name: &str) -> Option<StoredReceipt> {
+        let folder = ManagedFolder::from(self.0.join("receipts"));
         let read = folder.names().ok()?.into_iter().filter_map(|name| {
             let file = folder.path().join(&name);
             let unreadable = |error: &io::Error| {
@@ -320,38 +320,38 @@ impl Store {
             };
             let bytes = folder.read_bytes(&name).inspect_err(unreadable).ok()?;
             let receipt = serde_json::from_slice(&bytes).ok()?;
-            Some(Kept { file, receipt })
+            Some(StoredReceipt { file, receipt })
         });
-        let is_it = |kept: &Kept| {
-            let Receipt { client: of, path: at, name: called, .. } = &kept.receipt;
+        let is_it = |kept: &StoredReceipt| {
+            let ChangeReceipt { client: of, path: at, name: called, .. } = &kept.receipt;
             *of == client && at == path && called == name
         };
         read.into_iter().find(is_it)
     }
 
     /// Keeps a receipt; one that is there for the same entry goes on.
-    fn keep(&self, receipt: Receipt, plan: &Plan) -> anyhow::Result<()> {
+    fn keep(&self, receipt: ChangeReceipt, plan: &ConfigChange) -> anyhow::Result<()> {
         let older = self.find(receipt.client, &receipt.path, &receipt.name);
         let (file, receipt) = match older {
             Some(older) => (older.file, receipt.since(older.receipt, plan)),
-            None => (self.free(receipt.client), receipt),
+            None => (self.free_backup_path(receipt.client), receipt),
         };
-        let folder = Folder::from(self.0.join("receipts"));
+        let folder = ManagedFolder::from(self.0.join("receipts"));
         let name = file.file_name().unwrap_or_default();
         let bytes = serde_json::to_vec_pretty(&receipt)?;
         folder
-            .make(Access::Private)
-            .and_then(|()| folder.replace(name, &bytes, Access::Private, Durability::Synced))
+            .make(FileAccess::Private)
+            .and_then(|()| folder.replace(name, &bytes, FileAccess::Private, Durability::Synced))
             .context("the receipt can't be kept: undo will take the entry out instead")
     }
 
-    fn free(&self, client: Client) -> PathBuf {
+    fn free_backup_path(&self, client: McpClient) -> PathBuf {
         let name = |number: u32| self.0.join(format!("receipts/{}-{number}.json", client.id()));
         (1..u32::MAX).map(name).find(|file| !file.exists()).unwrap_or_else(|| name(0))
     }
 }
 
-fn forget(kept: Option<Kept>) {
+fn delete_receipt(kept: Option<StoredReceipt>) {
     if let Some(kept) = kept {
         // One that stays fits no file any more.
         fs::remove_file(kept.file).unwrap_or_default();

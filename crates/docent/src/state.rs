@@ -1,8 +1,8 @@
 //! Owns the state directory: `.docent/` under the first root, or a directory of the user's cache where the root is
 //! read-only.
 
-use crate::{config::Config, owner};
-use docent_files::{Access, Folder};
+use crate::{config::Config, index_ownership};
+use docent_files::{FileAccess, ManagedFolder};
 use std::{
     fs,
     io::{self, Write},
@@ -41,10 +41,10 @@ pub enum StateError {
 pub struct StateDir {
     path: PathBuf,
     /// The same, for writing: no link in it is followed.
-    folder: Folder,
+    folder: ManagedFolder,
     in_root: bool,
     /// What makes the folder of the root unfit, though it could be written to.
-    unfit: Option<String>,
+    unusable_root_reason: Option<String>,
 }
 
 impl StateDir {
@@ -64,18 +64,18 @@ impl StateDir {
 
     fn open_in(root: &Path, cache: Option<&Path>) -> Result<Self, StateError> {
         let path = root.join(".docent");
-        let folder = Folder::resolve(root).join(".docent");
+        let folder = ManagedFolder::resolve(root).join(".docent");
         let Err(source) = prepare(&folder) else {
-            return Ok(Self { path, folder, in_root: true, unfit: None });
+            return Ok(Self { path, folder, in_root: true, unusable_root_reason: None });
         };
         let Some(cache) = cache else { return Err(StateError::NoCache { root: path, source }) };
-        let folder = Folder::resolve(cache).join(name_for(root));
+        let folder = ManagedFolder::resolve(cache).join(name_for(root));
         let cache = cache.join(name_for(root));
         let kept = || format!("{source}; state is kept in {}", cache.display());
         match prepare(&folder) {
             Ok(()) => {
                 let unfit = (source.kind() == io::ErrorKind::InvalidInput).then(kept);
-                Ok(Self { path: cache, folder, in_root: false, unfit })
+                Ok(Self { path: cache, folder, in_root: false, unusable_root_reason: unfit })
             }
             Err(source) => Err(StateError::ReadOnly { root: path, cache, source }),
         }
@@ -87,7 +87,7 @@ impl StateDir {
     }
 
     /// The directory for writing to it.
-    pub fn folder(&self) -> &Folder {
+    pub fn folder(&self) -> &ManagedFolder {
         &self.folder
     }
 
@@ -97,14 +97,14 @@ impl StateDir {
     }
 
     /// What is wrong with the folder of the root, where state could be kept there but for that.
-    pub fn unfit(&self) -> Option<&str> {
-        self.unfit.as_deref()
+    pub fn unusable_root_reason(&self) -> Option<&str> {
+        self.unusable_root_reason.as_deref()
     }
 
     /// The folder of the index. In a root it has a name that nobody knows who does not have the user's key.
-    pub fn index(&self, config: &Config) -> io::Result<Folder> {
+    pub fn index(&self, config: &Config) -> io::Result<ManagedFolder> {
         if self.in_root {
-            return owner::index_folder(&self.folder, &self.path, config.cache_dir.as_deref());
+            return index_ownership::index_folder(&self.folder, &self.path, config.cache_dir.as_deref());
         }
         Ok(self.folder.join("index"))
     }
@@ -121,26 +121,26 @@ impl StateDir {
 /// A path whose folder is resolved, so that a link that takes the place of a part of it later is noticed.
 pub(crate) fn resolve_folder(file: &Path) -> PathBuf {
     match (file.parent(), file.file_name()) {
-        (Some(folder), Some(name)) => Folder::resolve(folder).path().join(name),
+        (Some(folder), Some(name)) => ManagedFolder::resolve(folder).path().join(name),
         _ => file.to_owned(),
     }
 }
 
 /// Makes the directory with its .gitignore, and shows that a file can be made in it.
-fn prepare(folder: &Folder) -> io::Result<()> {
-    if let Some(found) = leading_elsewhere(folder.path())? {
+fn prepare(folder: &ManagedFolder) -> io::Result<()> {
+    if let Some(found) = find_unsafe_entry(folder.path())? {
         let reason =
             format!("{} is a symbolic link, a pipe or the like: remove it", found.display());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
-    folder.make(Access::Private)?;
-    match folder.create(".gitignore", Access::Shared) {
+    folder.make(FileAccess::Private)?;
+    match folder.create(".gitignore", FileAccess::Shared) {
         Ok(mut ignore) => ignore.write_all(b"*\n")?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error),
     }
     // Rights alone don't tell: the file system may be mounted read-only, or full.
-    let (name, mut probe) = folder.create_temporary(Access::Private)?;
+    let (name, mut probe) = folder.create_temporary(FileAccess::Private)?;
     let written = probe.write_all(b"ok");
     folder.remove(&name)?;
     written
@@ -148,7 +148,7 @@ fn prepare(folder: &Folder) -> io::Result<()> {
 
 /// Something in a folder, or the folder itself, that is no plain file or folder. A repository may come with such a folder:
 /// state would be written where a link leads, and a pipe would be waited for.
-fn leading_elsewhere(folder: &Path) -> io::Result<Option<PathBuf>> {
+fn find_unsafe_entry(folder: &Path) -> io::Result<Option<PathBuf>> {
     if folder.is_symlink() {
         return Ok(Some(folder.to_owned()));
     }

@@ -1,8 +1,8 @@
 //! Writes docent's own files: state, audit log and configuration.
 //!
 //! A repository, or a server that docent runs, may replace a file or a folder by a symbolic link between two writes. A
-//! [`Folder`] is therefore a path that is resolved once: every operation opens it again, and fails with a [`LinkError`]
-//! where any part of it has become a link. What is created has the mode of its [`Access`], whatever the umask is.
+//! [`ManagedFolder`] is therefore a path that is resolved once: every operation opens it again, and fails with a [`LinkError`]
+//! where any part of it has become a link. What is created has the mode of its [`FileAccess`], whatever the umask is.
 //!
 //! This crate does not know what the files hold. Files that a person names for output, and files that are only read,
 //! are not its business.
@@ -26,7 +26,7 @@ mod link;
 mod operation;
 mod tree;
 
-pub use file::{DataFile, FileStatus, Identity};
-pub use folder::{Access, Durability, Folder};
+pub use file::{DataFile, FileStatus, FileIdentity};
+pub use folder::{FileAccess, Durability, ManagedFolder};
 pub use link::{LinkError, is_link_error};
-pub use operation::Operation;
+pub use operation::FileOperation;

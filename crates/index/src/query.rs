@@ -3,15 +3,15 @@
 use crate::{
     analysis::{exact_names, key, pair_key},
     embed::Vector,
-    store::{Found, StoreError},
-    synonyms::{Form, Synonyms, question_terms},
+    store::{FoundUnit, IndexStoreError},
+    synonyms::{SynonymForm, Synonyms, question_terms},
 };
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
 /// Which units may be found. Whatever is empty leaves everything in.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
+pub struct UnitFilter {
     /// Kinds of units.
     pub kinds: Vec<String>,
     /// Collections.
@@ -19,19 +19,19 @@ pub struct Filter {
     /// Languages.
     pub languages: Vec<String>,
     /// Paths.
-    pub paths: Paths,
+    pub paths: PathPatterns,
 }
 
 /// Patterns of paths, such as `src/**/*.rs`. Without any, every path fits.
 #[derive(Debug, Clone, Default)]
-pub struct Paths(Option<GlobSet>);
+pub struct PathPatterns(Option<GlobSet>);
 
-impl Paths {
+impl PathPatterns {
     /// The paths that one of these patterns fits.
-    pub fn parse(patterns: &[String]) -> Result<Self, StoreError> {
+    pub fn parse(patterns: &[String]) -> Result<Self, IndexStoreError> {
         let wrong = |pattern: &str| {
             let pattern = pattern.to_owned();
-            move |source| StoreError::Pattern { pattern, source }
+            move |source| IndexStoreError::Pattern { pattern, source }
         };
         let mut builder = GlobSetBuilder::new();
         for pattern in patterns {
@@ -42,7 +42,7 @@ impl Paths {
     }
 }
 
-impl Filter {
+impl UnitFilter {
     /// Whether it leaves everything in.
     pub(crate) fn is_open(&self) -> bool {
         self.kinds.is_empty()
@@ -67,7 +67,7 @@ fn listed(wanted: &[String], one: &str) -> bool {
 
 /// What is asked for.
 #[derive(Debug, Clone)]
-pub struct Query {
+pub struct IndexQuery {
     /// A sentence, some words, or a name.
     pub text: String,
     /// Hits wanted.
@@ -77,7 +77,7 @@ pub struct Query {
     /// The least similarity of a hit.
     pub threshold: f32,
     /// Which units may be found.
-    pub filter: Filter,
+    pub filter: UnitFilter,
     /// Words that mean the same to whoever asks.
     pub synonyms: Arc<Synonyms>,
     /// At most so many hits of one source come before the acceptable hits of others: those that pass the threshold and are
@@ -89,10 +89,10 @@ pub struct Query {
     pub snippets: bool,
 }
 
-impl Query {
+impl IndexQuery {
     /// The ten best of everything, however like they are.
     pub fn new(text: impl Into<String>) -> Self {
-        let filter = Filter::default();
+        let filter = UnitFilter::default();
         Self {
             text: text.into(),
             limit: 10,
@@ -109,7 +109,7 @@ impl Query {
 
 /// A query as stores see it.
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct AnalyzedQuery {
     /// As it was asked, in lower case.
     pub(crate) text: String,
     /// Each of its terms once, in order.
@@ -119,7 +119,7 @@ pub struct Question {
     /// What stores keep of them.
     pub(crate) keys: Vec<u32>,
     /// What else may stand for each of them.
-    pub(crate) forms: Vec<Vec<Form>>,
+    pub(crate) forms: Vec<Vec<SynonymForm>>,
     /// Its words that name something exactly, as a heading would have them.
     pub(crate) exact: Vec<String>,
     /// The same of each two that follow one another.
@@ -129,9 +129,9 @@ pub struct Question {
 }
 
 /// What a word counts that may have been meant beside the likeliest.
-const LESS_LIKELY: f32 = 0.8;
+const UNLIKELY_SPELLING_WEIGHT: f32 = 0.8;
 
-impl Question {
+impl AnalyzedQuery {
     pub(crate) fn new(text: &str, vector: Option<Vector>) -> Self {
         Self::with(text, vector, &Synonyms::default())
     }
@@ -164,7 +164,7 @@ impl Question {
         question
     }
 
-    fn stand_for(&mut self, slots: &[usize], forms: &[Form]) {
+    fn add_forms(&mut self, slots: &[usize], forms: &[SynonymForm]) {
         for slot in slots {
             let Some(known) = self.forms.get_mut(*slot) else { continue };
             for form in forms {
@@ -176,22 +176,22 @@ impl Question {
     }
 
     /// Adds terms that one of its own may have been meant to be.
-    pub(crate) fn may_mean(&mut self, term: &str, others: &[String]) {
+    pub(crate) fn add_spellings(&mut self, term: &str, others: &[String]) {
         let slot = self.terms.iter().position(|known| known == term);
-        let one = |other: &String| Form {
+        let one = |other: &String| SynonymForm {
             terms: vec![other.clone()],
             keys: vec![key(other)],
-            share: LESS_LIKELY,
+            share: UNLIKELY_SPELLING_WEIGHT,
         };
-        let forms: Vec<Form> = others.iter().map(one).collect();
-        self.stand_for(slot.as_slice(), &forms);
+        let forms: Vec<SynonymForm> = others.iter().map(one).collect();
+        self.add_forms(slot.as_slice(), &forms);
     }
 
     /// Which of its terms a term is, or stands for.
     pub(crate) fn slots_of(&self, term: u32) -> impl Iterator<Item = usize> {
         let places: Range<usize> = 0..self.keys.len();
         places.filter(move |slot| {
-            let stands = |form: &Form| form.terms.iter().any(|other| key(other) == term);
+            let stands = |form: &SynonymForm| form.terms.iter().any(|other| key(other) == term);
             self.keys.get(*slot) == Some(&term)
                 || self.forms.get(*slot).is_some_and(|forms| forms.iter().any(stands))
         })
@@ -200,11 +200,11 @@ impl Question {
 
 /// What was found.
 #[derive(Debug, Clone, Default)]
-pub struct Answer {
+pub struct IndexSearchResults {
     /// The hits that pass the threshold, best first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<IndexHit>,
     /// Where none passes: the nearest below it.
-    pub below: Vec<Hit>,
+    pub below: Vec<IndexHit>,
     /// The generation that was searched.
     pub generation: u64,
     /// What the reader should know, such as that meaning was not looked at.
@@ -213,19 +213,19 @@ pub struct Answer {
 
 /// A unit that was found, and why.
 #[derive(Debug, Clone)]
-pub struct Hit {
+pub struct IndexHit {
     /// The unit and where it is.
-    pub found: Found,
+    pub found: FoundUnit,
     /// How well it answers: 0 to 1. At 0.7 and above it most likely does.
     pub similarity: f32,
     /// What that is made of.
     pub parts: ScoreParts,
     /// The question's words that it has.
-    pub matched: Vec<Matched>,
+    pub matched: Vec<MatchedTerm>,
     /// The lines of its body that answer best.
     pub snippet: Snippet,
     /// Others that say the same, and were left out.
-    pub alike: Vec<Place>,
+    pub alike: Vec<UnitLocation>,
 }
 
 /// The two halves of a score.
@@ -239,7 +239,7 @@ pub struct ScoreParts {
 
 /// A word of the question that a hit has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Matched {
+pub struct MatchedTerm {
     /// The word, without its ending.
     pub word: String,
     /// The fields that have it.
@@ -257,7 +257,7 @@ pub struct Snippet {
 
 /// A unit by its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct UnitLocation {
     /// Its collection.
     pub collection: String,
     /// Its path there.

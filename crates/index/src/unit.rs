@@ -16,7 +16,7 @@ pub enum Genre {
 
 /// The lines of a source that a unit covers, counted from 1, the last one included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Span {
+pub struct LineSpan {
     /// The first line.
     pub first: u32,
     /// The last line.
@@ -25,7 +25,7 @@ pub struct Span {
 
 /// A piece of text that can be found. Fields that don't apply are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Unit {
+pub struct IndexUnit {
     /// What its source calls it; no two units of a source share one.
     pub id: String,
     /// The sort of thing it is: `function`, `class`, `section`.
@@ -41,14 +41,14 @@ pub struct Unit {
     /// Its text.
     pub body: String,
     /// Where it stands.
-    pub span: Span,
+    pub span: LineSpan,
     /// What whoever made it wants back with it. It is kept, and not searched.
     pub extra: String,
 }
 
 /// One file or page with all of its units. What is known of a source is replaced as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct IndexedSource {
     /// The collection that it belongs to.
     pub collection: String,
     /// Its path in that collection, with `/` between the parts.
@@ -58,7 +58,7 @@ pub struct Source {
     /// Tells whether it has changed.
     pub digest: Digest,
     /// What it holds.
-    pub units: Vec<Unit>,
+    pub units: Vec<IndexUnit>,
 }
 
 /// The hash of a source's content, and of whatever else decides what its units are.

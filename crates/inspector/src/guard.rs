@@ -1,6 +1,6 @@
 //! Every request of the inspector passes here: from this machine, by a loopback name, of its own page, with the token.
 
-use crate::{Inside, PATH, State};
+use crate::{InspectorState, PATH, State};
 use axum::{
     extract::Request,
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
@@ -8,8 +8,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use docent_transport::{
-    Origin,
-    http::{Authority, WebOrigin},
+    CallerContext,
+    http::{HostAuthority, WebOrigin},
 };
 
 /// What a browser says of the page that a request is for.
@@ -20,7 +20,7 @@ pub(crate) const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
 /// Lets a request through, or says why not.
 pub(crate) async fn check(state: State, request: Request, next: Next) -> Response {
-    let refused = refuse(&state, &request);
+    let refused = rejection(&state, &request);
     let mut response = match refused {
         Some(refused) => refused,
         None => next.run(request).await,
@@ -36,14 +36,14 @@ pub(crate) async fn check(state: State, request: Request, next: Next) -> Respons
     response
 }
 
-fn refuse(inside: &Inside, request: &Request) -> Option<Response> {
-    let remote = request.extensions().get::<Origin>().and_then(|origin| origin.caller.remote);
+fn rejection(inside: &InspectorState, request: &Request) -> Option<Response> {
+    let remote = request.extensions().get::<CallerContext>().and_then(|origin| origin.caller.remote);
     if !remote.is_some_and(|remote| remote.to_canonical().is_loopback()) {
         return Some(forbidden("the inspector answers this machine alone"));
     }
     let headers = request.headers();
-    let named = headers.get(header::HOST).and_then(|host| Authority::parse(host.to_str().ok()?));
-    let Some(host) = named.filter(Authority::is_loopback) else {
+    let named = headers.get(header::HOST).and_then(|host| HostAuthority::parse(host.to_str().ok()?));
+    let Some(host) = named.filter(HostAuthority::is_loopback) else {
         return Some(forbidden("open the inspector by 127.0.0.1 or localhost"));
     };
     if !is_own(headers, &host, request.method()) {
@@ -72,7 +72,7 @@ fn too_long() -> Response {
 
 /// Whether a request is the page's own, or a person's who typed the address. What changes something, and every socket,
 /// must name its origin.
-fn is_own(headers: &HeaderMap, host: &Authority, method: &Method) -> bool {
+fn is_own(headers: &HeaderMap, host: &HostAuthority, method: &Method) -> bool {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let site = text(FETCH_SITE).is_none_or(|site| matches!(site, "same-origin" | "none"));
     let is_socket = headers.contains_key(header::UPGRADE);
@@ -121,7 +121,7 @@ mod tests {
             (name.parse::<header::HeaderName>().unwrap(), HeaderValue::from_static(value))
         });
         let map: HeaderMap = all.collect();
-        let host = Authority::parse("127.0.0.1:80").unwrap();
+        let host = HostAuthority::parse("127.0.0.1:80").unwrap();
         assert_eq!(is_own(&map, &host, method), want, "{method} {headers:?}");
     }
 

@@ -1,15 +1,15 @@
 //! The inspector: a page that shows what agents, docent and other servers say to each other, and calls tools.
 //!
 //! This crate owns the page, its guard and its API. What only docent knows (servers, configuration, doctor, audit) it
-//! asks of a [`Desk`]; what goes over the wire it reads from a [`Traffic`].
+//! asks of a [`InspectorBackend`]; what goes over the wire it reads from a [`Traffic`].
 
 mod api;
 mod assets;
 mod guard;
-mod line;
+mod bridge;
 mod token;
 
-pub use token::Token;
+pub use token::InspectorToken;
 
 use axum::{
     Router,
@@ -19,7 +19,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::{any, get, post},
 };
-use docent_dial::{Line, Listener, Running};
+use docent_dial::{ClientTransport, TransportListener, Running};
 use docent_traffic::Traffic;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -40,7 +40,7 @@ const FRAME_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-sr
 
 /// A server that the page can speak to.
 #[derive(Debug, Clone, Serialize)]
-pub struct Target {
+pub struct InspectorTarget {
     /// Its name.
     pub name: String,
     /// `self`, `server`, `url` or `command`.
@@ -52,9 +52,9 @@ pub struct Target {
 }
 
 /// A way to a server, opened for the page.
-pub struct Opened {
+pub struct TargetConnection {
     /// The way.
-    pub line: Arc<dyn Line>,
+    pub line: Arc<dyn ClientTransport>,
     /// How messages travel on it; `None` where docent's own transports record them.
     pub via: Option<&'static str>,
     /// Lines of the program's standard error since the last time that it was asked.
@@ -72,7 +72,7 @@ pub struct Traces {
 
 /// A stretch of time, in microseconds since 1970, and the tool, prompt or address that a call was about.
 #[derive(Debug)]
-pub struct Span {
+pub struct CallSpan {
     /// Its begin.
     pub from: u64,
     /// Its end.
@@ -84,17 +84,17 @@ pub struct Span {
 }
 
 /// What the inspector asks docent. An error is a sentence for a person.
-pub trait Desk: Send + Sync + 'static {
+pub trait InspectorBackend: Send + Sync + 'static {
     /// The servers that the page can choose from, the one to begin with first.
-    fn targets(&self) -> Vec<Target>;
+    fn targets(&self) -> Vec<InspectorTarget>;
     /// Whether docent's own server is inside, and with it health, configuration and the traffic of others.
     fn is_docent(&self) -> bool;
     /// Opens the way to a server.
     fn open<'a>(
         &'a self,
-        target: &'a Target,
-        listener: Arc<dyn Listener>,
-    ) -> Running<'a, Result<Opened, String>>;
+        target: &'a InspectorTarget,
+        listener: Arc<dyn TransportListener>,
+    ) -> Running<'a, Result<TargetConnection, String>>;
     /// How servers and tools do.
     fn health(&self) -> Value;
     /// Every value of the configuration with its origin.
@@ -110,25 +110,25 @@ pub trait Desk: Send + Sync + 'static {
     /// Refuses them; gives their names.
     fn refuse(&self, server: &str, tools: &[String]) -> Result<Vec<String>, String>;
     /// What was recorded meanwhile.
-    fn traces(&self, span: &Span) -> Traces;
+    fn traces(&self, span: &CallSpan) -> Traces;
 }
 
 /// What every route shares.
-struct Inside {
-    token: Token,
-    desk: Arc<dyn Desk>,
+struct InspectorState {
+    token: InspectorToken,
+    backend: Arc<dyn InspectorBackend>,
     traffic: Arc<Traffic>,
 }
 
-type State = axum::extract::State<Arc<Inside>>;
+type State = axum::extract::State<Arc<InspectorState>>;
 
 /// The routes of the inspector, to be served beside docent's own.
-pub fn router(token: Token, desk: Arc<dyn Desk>, traffic: Arc<Traffic>) -> Router {
-    let inside = Arc::new(Inside { token, desk, traffic });
+pub fn router(token: InspectorToken, desk: Arc<dyn InspectorBackend>, traffic: Arc<Traffic>) -> Router {
+    let inside = Arc::new(InspectorState { token, backend: desk, traffic });
     let below = Router::new()
         .route("/", get(index))
         .route("/frame", get(frame))
-        .route("/line", any(line::upgrade))
+        .route("/line", any(bridge::upgrade))
         .route("/api/about", get(api::about))
         .route("/api/traffic", get(api::traffic))
         .route("/api/message", get(api::message))
@@ -141,8 +141,8 @@ pub fn router(token: Token, desk: Arc<dyn Desk>, traffic: Arc<Traffic>) -> Route
         .route("/api/refuse", post(api::refuse))
         .route("/{*file}", get(file));
     Router::new()
-        .route(PATH, get(nobody))
-        .route(&format!("{PATH}/"), get(nobody))
+        .route(PATH, get(missing_token))
+        .route(&format!("{PATH}/"), get(missing_token))
         .route(&format!("{PATH}/{{token}}"), get(slash))
         .nest(&format!("{PATH}/{{token}}/"), below)
         .layer(DefaultBodyLimit::max(guard::MAX_BODY_BYTES))
@@ -151,7 +151,7 @@ pub fn router(token: Token, desk: Arc<dyn Desk>, traffic: Arc<Traffic>) -> Route
 }
 
 /// Without a token there is nothing to see. The guard answers first; this is for whoever passes it by mistake.
-async fn nobody() -> Response {
+async fn missing_token() -> Response {
     guard::no_token()
 }
 
@@ -161,18 +161,18 @@ async fn slash(request: Request) -> Response {
 }
 
 async fn index(headers: HeaderMap) -> Response {
-    served("index.html", CONTENT_POLICY, &headers)
+    serve_asset("index.html", CONTENT_POLICY, &headers)
 }
 
 async fn frame(headers: HeaderMap) -> Response {
-    served("frame.html", FRAME_POLICY, &headers)
+    serve_asset("frame.html", FRAME_POLICY, &headers)
 }
 
 async fn file(Path((_, file)): Path<(String, String)>, headers: HeaderMap) -> Response {
-    served(&file, CONTENT_POLICY, &headers)
+    serve_asset(&file, CONTENT_POLICY, &headers)
 }
 
-fn served(name: &str, policy: &'static str, asked: &HeaderMap) -> Response {
+fn serve_asset(name: &str, policy: &'static str, asked: &HeaderMap) -> Response {
     let Some(asset) = assets::find(name) else {
         return (StatusCode::NOT_FOUND, "the inspector has no such file\n").into_response();
     };

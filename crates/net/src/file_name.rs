@@ -1,18 +1,18 @@
 //! The file that a page is kept in, told by its URL: safe on every system, and never the same for two pages by design.
 
-use crate::{media, spelling};
+use crate::{media, url_encoding};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use url::Url;
 
 /// Of one part, before what makes it unique.
-const LONGEST_PART: usize = 60;
+const MAX_PART_BYTES: usize = 60;
 /// Of a whole path; systems allow a few hundred, and a folder stands before it.
-const LONGEST_PATH: usize = 200;
+const MAX_PATH_BYTES: usize = 200;
 /// Folders above the file.
-const DEEPEST: usize = 16;
+const MAX_PATH_DEPTH: usize = 16;
 /// Names that some systems keep for devices.
-const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
+const WINDOWS_DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "com", "lpt"];
 
 /// The path of a page's file. Salted, it is unlike that of any other page.
 pub(crate) fn file_name(url: &Url, ending: &str, salted: bool) -> String {
@@ -28,7 +28,7 @@ pub(crate) fn file_name(url: &Url, ending: &str, salted: bool) -> String {
     }
     let mut file = name(last, ending, &marks);
     let length = folders.iter().map(|part| part.len() + 1).sum::<usize>() + file.len();
-    if folders.len() > DEEPEST || length > LONGEST_PATH {
+    if folders.len() > MAX_PATH_DEPTH || length > MAX_PATH_BYTES {
         folders = vec!["long".to_owned()];
         file = name(last, ending, &format!("-{}", digest(url.as_str().as_bytes(), 8)));
     }
@@ -48,12 +48,12 @@ fn name(part: &str, ending: &str, marks: &str) -> String {
 /// A folder never ends as a page does: `guide.html` and `guide.html/more` are both kept.
 fn folder(part: &str) -> String {
     let clean = clean(part);
-    if media::is_page(&clean) { marked(&clean, part) } else { clean }
+    if media::is_page(&clean) { mark_shortened(&clean, part) } else { clean }
 }
 
 /// A part in letters that every system takes. What had to change gets a mark, so that it meets no other.
 fn clean(part: &str) -> String {
-    let plain = spelling::plain(part);
+    let plain = url_encoding::plain(part);
     let safe = |letter: char| letter.is_ascii_alphanumeric() || "-_.+@~=,".contains(letter);
     let mut clean: String =
         plain.chars().map(|letter| if safe(letter) { letter } else { '_' }).collect();
@@ -63,22 +63,22 @@ fn clean(part: &str) -> String {
     if clean.is_empty() || clean.ends_with('.') {
         clean.push('_');
     }
-    if clean.len() > LONGEST_PART {
+    if clean.len() > MAX_PART_BYTES {
         // The ending stays at the end.
         let ending = clean.rsplit_once('.').map(|it| it.1.to_owned()).filter(|it| it.len() <= 8);
-        clean.truncate(LONGEST_PART);
+        clean.truncate(MAX_PART_BYTES);
         if let Some(ending) = ending {
             clean.push('.');
             clean.push_str(&ending);
         }
     }
     let stem = clean.split('.').next().unwrap_or_default().to_ascii_lowercase();
-    let device = DEVICES.contains(&stem.trim_end_matches(|letter: char| letter.is_ascii_digit()));
-    if clean == plain && !device { clean } else { marked(&clean, part) }
+    let device = WINDOWS_DEVICES.contains(&stem.trim_end_matches(|letter: char| letter.is_ascii_digit()));
+    if clean == plain && !device { clean } else { mark_shortened(&clean, part) }
 }
 
 /// The mark goes before the ending of a page, and at the end otherwise.
-fn marked(clean: &str, part: &str) -> String {
+fn mark_shortened(clean: &str, part: &str) -> String {
     let mark = digest(part.as_bytes(), 4);
     format!("{}-{mark}", clean.replace('.', "_"))
 }

@@ -1,6 +1,6 @@
 //! Why an address was not fetched: it may not be, or it can't be.
 
-use crate::{address::Class, policy::PolicySetting};
+use crate::{address::AddressClass, policy::PolicySetting};
 use std::{
     io,
     net::{IpAddr, Ipv4Addr},
@@ -9,7 +9,7 @@ use std::{
 
 /// Why an address may not be fetched. Nothing was sent to it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum FetchRefusal {
     /// Another scheme than http and https.
     #[error("{url} is not fetched: only http and https are")]
     Scheme {
@@ -46,7 +46,7 @@ pub enum Refusal {
         /// What it stands for.
         address: IpAddr,
         /// What kind that is.
-        class: Class,
+        class: AddressClass,
         /// Where rules are set.
         setting: PolicySetting,
     },
@@ -93,7 +93,7 @@ pub enum Refusal {
 }
 
 /// How such an address is reached all the same.
-fn way_inside(class: Class, setting: &PolicySetting) -> String {
+fn how_to_allow(class: AddressClass, setting: &PolicySetting) -> String {
     if class.at_home() {
         format!("if the name may lead there, add it to policy.network.private_hosts in {setting}")
     } else {
@@ -105,10 +105,10 @@ fn way_inside(class: Class, setting: &PolicySetting) -> String {
 
 /// Why there is no answer to use.
 #[derive(Debug, thiserror::Error)]
-pub enum FetchError {
+pub enum GuardedFetchError {
     /// It may not be fetched.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] FetchRefusal),
     /// There is no connection, or it broke.
     #[error("{host} can't be reached")]
     Unreachable {
@@ -150,7 +150,7 @@ fn tenths(time: Duration) -> f64 {
     (time.as_secs_f64() * 10.0).round() / 10.0
 }
 
-impl FetchError {
+impl GuardedFetchError {
     /// Whether a later try may fare better.
     pub const fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
@@ -165,7 +165,7 @@ mod tests {
     fn a_limit_is_told_in_seconds_that_people_read() {
         for (millis, want) in [(1_798, "1.8 s"), (10_000, "10 s"), (250, "0.3 s")] {
             let limit = Duration::from_millis(millis) + Duration::from_micros(504);
-            let told = FetchError::TimedOut { host: "a.test".to_owned(), limit }.to_string();
+            let told = GuardedFetchError::TimedOut { host: "a.test".to_owned(), limit }.to_string();
             assert_eq!(told, format!("a.test has not answered in full within {want}"));
         }
     }
@@ -183,8 +183,8 @@ mod tests {
             let address: IpAddr = address.parse().unwrap();
             let host = "docs.test".to_owned();
             let setting = PolicySetting::File("/x/docent.toml".to_owned());
-            let class = Class::of(address);
-            let told = Refusal::Inside { host, address, class, setting }.to_string();
+            let class = AddressClass::of(address);
+            let told = FetchRefusal::Inside { host, address, class, setting }.to_string();
             assert!(told.contains(want), "{told}");
         }
     }

@@ -3,9 +3,9 @@
 //! The client hands these, and no name, to the connection: what was checked is what is reached.
 
 use crate::{
-    address::Class,
-    policy::{Leave, Policy},
-    refusal::Refusal,
+    address::AddressClass,
+    policy::{AccessGrant, NetworkPolicy},
+    refusal::FetchRefusal,
 };
 use std::{
     fmt, io,
@@ -25,10 +25,10 @@ use ureq::{
 use url::Url;
 
 /// The most addresses of one host that are tried; what the connection has room for.
-const MOST_ADDRESSES: usize = 16;
+const MAX_ADDRESSES: usize = 16;
 
 /// Where a name's addresses come from.
-pub trait Lookup: fmt::Debug + Send + Sync {
+pub trait AddressLookup: fmt::Debug + Send + Sync {
     /// All addresses of a host.
     fn addresses(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
 }
@@ -37,7 +37,7 @@ pub trait Lookup: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemLookup;
 
-impl Lookup for SystemLookup {
+impl AddressLookup for SystemLookup {
     fn addresses(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         Ok((host, port).to_socket_addrs()?.collect())
     }
@@ -45,14 +45,14 @@ impl Lookup for SystemLookup {
 
 /// Looks a host up once, and lets its addresses pass only if all of them may be reached.
 #[derive(Debug)]
-pub(crate) struct Guard {
-    pub(crate) policy: Policy,
-    pub(crate) lookup: Arc<dyn Lookup>,
+pub(crate) struct GuardedResolver {
+    pub(crate) policy: NetworkPolicy,
+    pub(crate) lookup: Arc<dyn AddressLookup>,
 }
 
-impl Guard {
+impl GuardedResolver {
     /// The system's lookup knows no deadline, so that it has a thread of its own.
-    fn look_up(&self, leave: &Leave, timeout: NextTimeout) -> Result<Vec<SocketAddr>, Error> {
+    fn look_up(&self, leave: &AccessGrant, timeout: NextTimeout) -> Result<Vec<SocketAddr>, Error> {
         if let Some(address) = leave.address {
             return Ok(vec![SocketAddr::new(address, leave.port)]);
         }
@@ -71,22 +71,22 @@ impl Guard {
 }
 
 /// One address that leads inside refuses the whole name: a good one beside it is how such names are disguised.
-fn vet(leave: &Leave, found: &[SocketAddr]) -> Result<(), Refusal> {
+fn check_addresses(leave: &AccessGrant, found: &[SocketAddr]) -> Result<(), FetchRefusal> {
     if leave.address.is_some() {
         // The policy names this very address.
         return Ok(());
     }
     for address in found {
-        let class = Class::of(address.ip());
-        if class != Class::Public && !(leave.private && class.at_home()) {
+        let class = AddressClass::of(address.ip());
+        if class != AddressClass::Public && !(leave.private && class.at_home()) {
             let (host, setting) = (leave.host.clone(), leave.setting.clone());
-            return Err(Refusal::Inside { host, address: address.ip(), class, setting });
+            return Err(FetchRefusal::Inside { host, address: address.ip(), class, setting });
         }
     }
     Ok(())
 }
 
-impl Resolver for Guard {
+impl Resolver for GuardedResolver {
     fn resolve(
         &self,
         uri: &Uri,
@@ -95,12 +95,12 @@ impl Resolver for Guard {
     ) -> Result<ResolvedSocketAddrs, Error> {
         // Read again from what is sent, so that two readings of one URL can't differ.
         let url = Url::parse(&uri.to_string()).map_err(|error| Error::BadUri(error.to_string()))?;
-        let refuse = |refusal: Refusal| Error::Other(Box::new(refusal));
+        let refuse = |refusal: FetchRefusal| Error::Other(Box::new(refusal));
         let leave = self.policy.leave(&url).map_err(refuse)?;
         let found = self.look_up(&leave, timeout)?;
-        vet(&leave, &found).map_err(refuse)?;
+        check_addresses(&leave, &found).map_err(refuse)?;
         let mut addresses = self.empty();
-        for address in found.into_iter().take(MOST_ADDRESSES) {
+        for address in found.into_iter().take(MAX_ADDRESSES) {
             // A lookup has no say in the port.
             addresses.push(SocketAddr::new(address.ip(), leave.port));
         }

@@ -1,12 +1,12 @@
 //! A change of a file: shown as a diff, made at once or not at all, and undone.
 
 use crate::{
-    client::Client,
-    edit::{Edited, with_server, without_server},
-    problem::Problem,
-    server::Server,
+    client::McpClient,
+    edit::{EditedText, with_server, without_server},
+    problem::EntryProblem,
+    server::McpServerEntry,
 };
-use docent_files::{Access, Durability, Folder};
+use docent_files::{FileAccess, Durability, ManagedFolder};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use similar::TextDiff;
@@ -21,9 +21,9 @@ use std::{
 
 /// What a file is to become.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct ConfigChange {
     /// Whose configuration it is.
-    pub client: Client,
+    pub client: McpClient,
     /// The entry that is written.
     pub name: String,
     /// The file.
@@ -35,12 +35,12 @@ pub struct Plan {
     /// Whether the block of servers is made for the entry.
     pub block: bool,
     /// What happens where the file is a symbolic link.
-    pub links: Links,
+    pub links: LinkPolicy,
 }
 
 /// Whether a file that is a symbolic link is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
+pub enum LinkPolicy {
     /// The file that the link leads to is changed: many users keep their configuration elsewhere and link to it. A link of
     /// another user is refused.
     FollowOwn,
@@ -50,7 +50,7 @@ pub enum Links {
 
 /// Whether folders that are missing are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Folders {
+pub enum MissingFolders {
     /// The client is there, or its user wants it so.
     Make,
     /// A missing folder means that the client is not there.
@@ -59,9 +59,9 @@ pub enum Folders {
 
 /// What was done, kept so that it can be undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
+pub struct ChangeReceipt {
     /// Whose configuration it is.
-    pub client: Client,
+    pub client: McpClient,
     /// The entry that was written.
     pub name: String,
     /// The file as it was named.
@@ -80,7 +80,7 @@ pub struct Receipt {
 
 /// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
-pub enum PlanError {
+pub enum ConfigChangeError {
     /// Somebody else wrote to it.
     #[error("{} has changed since it was read, and is left as it is; {remedy}", path.display())]
     Changed {
@@ -109,7 +109,7 @@ pub enum PlanError {
     },
     /// The file can't be changed as it should be.
     #[error(transparent)]
-    Problem(#[from] Problem),
+    Problem(#[from] EntryProblem),
     /// The system refused.
     #[error("{what} {} failed; look at its place, its mode and its owner", path.display())]
     Io {
@@ -123,15 +123,15 @@ pub enum PlanError {
     },
 }
 
-impl Plan {
+impl ConfigChange {
     /// The plan that puts a server into a client's file, under its name. An entry of that name that does something else
     /// is replaced when `replace` is set.
     pub fn install(
-        client: Client,
+        client: McpClient,
         path: &Path,
-        server: &Server,
+        server: &McpServerEntry,
         replace: bool,
-    ) -> Result<Self, PlanError> {
+    ) -> Result<Self, ConfigChangeError> {
         let before = text_if_there(path)?;
         let edited = with_server(client, before.as_deref(), &server.name, server, replace);
         Self::of(client, path, &server.name, before, edited)
@@ -139,11 +139,11 @@ impl Plan {
 
     /// The plan that takes a server out of a client's file, and the empty block when `drop_block` is set.
     pub fn remove(
-        client: Client,
+        client: McpClient,
         path: &Path,
         name: &str,
         drop_block: bool,
-    ) -> Result<Self, PlanError> {
+    ) -> Result<Self, ConfigChangeError> {
         let before = text_if_there(path)?;
         let text = before.clone().unwrap_or_default();
         let edited = without_server(client, &text, name, drop_block);
@@ -152,36 +152,36 @@ impl Plan {
 
     /// The plan that puts a file back as it was, when nobody has written to it since. It is there to be looked at:
     /// [`undo`] does it, and takes away what was made.
-    pub fn restore(receipt: &Receipt) -> Result<Self, PlanError> {
+    pub fn restore(receipt: &ChangeReceipt) -> Result<Self, ConfigChangeError> {
         let before = text_if_there(&receipt.target)?;
         receipt.check(before.as_ref().map(String::as_bytes))?;
         let after = match &receipt.backup {
             Some(backup) => read_backup(backup)
                 .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
-                .map_err(failed("reading", backup))?,
+                .map_err(io_failure("reading", backup))?,
             None => String::new(),
         };
         let (client, name, path) = (receipt.client, receipt.name.clone(), receipt.path.clone());
-        let (block, links) = (receipt.block, Links::FollowOwn);
+        let (block, links) = (receipt.block, LinkPolicy::FollowOwn);
         Ok(Self { client, name, path, before, after, block, links })
     }
 
     fn of(
-        client: Client,
+        client: McpClient,
         path: &Path,
         name: &str,
         before: Option<String>,
-        edited: Result<Edited, Problem>,
-    ) -> Result<Self, PlanError> {
-        let Edited { text: after, block, .. } = edited.map_err(|problem| problem.in_file(path))?;
+        edited: Result<EditedText, EntryProblem>,
+    ) -> Result<Self, ConfigChangeError> {
+        let EditedText { text: after, block, .. } = edited.map_err(|problem| problem.in_file(path))?;
         let (name, path) = (name.to_owned(), path.to_owned());
-        Ok(Self { client, name, path, before, after, block, links: Links::FollowOwn })
+        Ok(Self { client, name, path, before, after, block, links: LinkPolicy::FollowOwn })
     }
 
     /// The same plan for a file that is not changed where any part of its path is a link.
     #[must_use]
     pub fn refusing_links(self) -> Self {
-        Self { links: Links::Refuse, ..self }
+        Self { links: LinkPolicy::Refuse, ..self }
     }
 
     /// Whether there is nothing to do.
@@ -199,10 +199,10 @@ impl Plan {
     }
 
     /// Whether the file has a folder, or may get one.
-    pub fn check_folder(&self, folders: Folders) -> Result<(), PlanError> {
+    pub fn check_folder(&self, folders: MissingFolders) -> Result<(), ConfigChangeError> {
         match self.path.parent() {
-            Some(folder) if folders == Folders::Keep && !folder.is_dir() => {
-                Err(PlanError::NoFolder { path: folder.to_owned() })
+            Some(folder) if folders == MissingFolders::Keep && !folder.is_dir() => {
+                Err(ConfigChangeError::NoFolder { path: folder.to_owned() })
             }
             _ => Ok(()),
         }
@@ -210,15 +210,15 @@ impl Plan {
 
     /// Changes the file: keeps the old one in `backups`, and puts the new one in its place at once. A file that is no
     /// longer as the plan found it is left alone.
-    pub fn apply(&self, backups: &Path, folders: Folders) -> Result<Receipt, PlanError> {
+    pub fn apply(&self, backups: &Path, folders: MissingFolders) -> Result<ChangeReceipt, ConfigChangeError> {
         let target = match self.links {
-            Links::FollowOwn => target_of(&self.path)?,
-            Links::Refuse => self.path.clone(),
+            LinkPolicy::FollowOwn => target_of(&self.path)?,
+            LinkPolicy::Refuse => self.path.clone(),
         };
         let now = read_if_there(&target)?;
         if now.as_deref() != self.before.as_ref().map(String::as_bytes) {
             let remedy = "run the command again";
-            return Err(PlanError::Changed { path: target, remedy });
+            return Err(ConfigChangeError::Changed { path: target, remedy });
         }
         let made = make_folders(&target, folders)?;
         let backup = match &self.before {
@@ -226,7 +226,7 @@ impl Plan {
             None => None,
         };
         replace(&target, self.after.as_bytes())?;
-        Ok(Receipt {
+        Ok(ChangeReceipt {
             client: self.client,
             name: self.name.clone(),
             path: self.path.clone(),
@@ -239,34 +239,34 @@ impl Plan {
     }
 }
 
-impl Receipt {
+impl ChangeReceipt {
     /// The receipt of a change and of an older one of the same entry, so that both are undone at once. Where somebody
     /// wrote to the file between the two, only the entry can be taken out.
     #[must_use]
-    pub fn since(self, older: Self, plan: &Plan) -> Self {
+    pub fn since(self, older: Self, plan: &ConfigChange) -> Self {
         let before = plan.before.as_deref().unwrap_or_default();
         let joins = older.written == digest(before.as_bytes());
         Self { written: if joins { self.written } else { older.written.clone() }, ..older }
     }
 
     /// Whether the file holds what was written.
-    fn check(&self, now: Option<&[u8]>) -> Result<(), PlanError> {
+    fn check(&self, now: Option<&[u8]>) -> Result<(), ConfigChangeError> {
         if now.map(digest).as_ref() == Some(&self.written) {
             return Ok(());
         }
         let remedy = "take the entry out of it instead";
-        Err(PlanError::Changed { path: self.target.clone(), remedy })
+        Err(ConfigChangeError::Changed { path: self.target.clone(), remedy })
     }
 }
 
 /// Puts the file back as it was, when nobody has written to it since. Otherwise take the entry out with
 /// [`crate::without_server`].
-pub fn undo(receipt: &Receipt) -> Result<(), PlanError> {
+pub fn undo(receipt: &ChangeReceipt) -> Result<(), ConfigChangeError> {
     let target = &receipt.target;
     receipt.check(read_if_there(target)?.as_deref())?;
     let Some(backup) = &receipt.backup else {
-        let (folder, name) = located(target);
-        folder.remove(name).map_err(failed("removing", target))?;
+        let (folder, name) = split_target(target);
+        folder.remove(name).map_err(io_failure("removing", target))?;
         for folder in receipt.folders.iter().rev() {
             // One that is in use by now stays.
             if fs::remove_dir(folder).is_err() {
@@ -275,43 +275,43 @@ pub fn undo(receipt: &Receipt) -> Result<(), PlanError> {
         }
         return Ok(());
     };
-    let old = read_backup(backup).map_err(failed("reading", backup))?;
+    let old = read_backup(backup).map_err(io_failure("reading", backup))?;
     replace(target, &old)
 }
 
-fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PlanError {
+fn io_failure(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ConfigChangeError {
     let path = path.to_owned();
-    move |source| PlanError::Io { what, path, source }
+    move |source| ConfigChangeError::Io { what, path, source }
 }
 
-fn text_if_there(path: &Path) -> Result<Option<String>, PlanError> {
+fn text_if_there(path: &Path) -> Result<Option<String>, ConfigChangeError> {
     let bytes = read_if_there(path)?;
     let text = bytes.map(String::from_utf8).transpose();
-    text.map_err(|_| Problem::new("it is not UTF-8", "save it as UTF-8").in_file(path).into())
+    text.map_err(|_| EntryProblem::new("it is not UTF-8", "save it as UTF-8").in_file(path).into())
 }
 
-fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, PlanError> {
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, ConfigChangeError> {
     // A pipe would be waited for.
     if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
-        return Err(failed("reading", path)(io::ErrorKind::InvalidInput.into()));
+        return Err(io_failure("reading", path)(io::ErrorKind::InvalidInput.into()));
     }
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("reading", path)(error)),
+        Err(error) => Err(io_failure("reading", path)(error)),
     }
 }
 
 /// The file that a path leads to: many keep their configuration elsewhere and link to it.
-fn target_of(path: &Path) -> Result<PathBuf, PlanError> {
-    if path.is_symlink() && !is_own_link(path).map_err(failed("following", path))? {
-        return Err(PlanError::ForeignLink { path: path.to_owned() });
+fn target_of(path: &Path) -> Result<PathBuf, ConfigChangeError> {
+    if path.is_symlink() && !is_own_link(path).map_err(io_failure("following", path))? {
+        return Err(ConfigChangeError::ForeignLink { path: path.to_owned() });
     }
     match fs::canonicalize(path) {
         Ok(target) => Ok(target),
-        Err(_) if path.is_symlink() => Err(PlanError::DeadLink { path: path.to_owned() }),
+        Err(_) if path.is_symlink() => Err(ConfigChangeError::DeadLink { path: path.to_owned() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path.to_owned()),
-        Err(error) => Err(failed("following", path)(error)),
+        Err(error) => Err(io_failure("following", path)(error)),
     }
 }
 
@@ -323,7 +323,7 @@ fn is_own_link(link: &Path) -> io::Result<bool> {
     Ok(owner == folder.uid() || owner == 0)
 }
 
-fn make_folders(target: &Path, folders: Folders) -> Result<Vec<PathBuf>, PlanError> {
+fn make_folders(target: &Path, folders: MissingFolders) -> Result<Vec<PathBuf>, ConfigChangeError> {
     let folder = target.parent().unwrap_or(target);
     let mut missing: Vec<PathBuf> = folder
         .ancestors()
@@ -333,24 +333,24 @@ fn make_folders(target: &Path, folders: Folders) -> Result<Vec<PathBuf>, PlanErr
     if missing.is_empty() {
         return Ok(missing);
     }
-    if folders == Folders::Keep {
-        return Err(PlanError::NoFolder { path: folder.to_owned() });
+    if folders == MissingFolders::Keep {
+        return Err(ConfigChangeError::NoFolder { path: folder.to_owned() });
     }
-    Folder::resolve(folder).make(Access::Shared).map_err(failed("making the folder", folder))?;
+    ManagedFolder::resolve(folder).make(FileAccess::Shared).map_err(io_failure("making the folder", folder))?;
     missing.reverse();
     Ok(missing)
 }
 
 /// Reads a file of the folder of backups.
 fn read_backup(backup: &Path) -> io::Result<Vec<u8>> {
-    let folder = Folder::from(backup.parent().unwrap_or(Path::new("")));
+    let folder = ManagedFolder::from(backup.parent().unwrap_or(Path::new("")));
     folder.read_bytes(backup.file_name().unwrap_or_default())
 }
 
 /// Copies the file into the folder of backups, under a name that is free.
-fn back_up(target: &Path, backups: &Path, plan: &Plan) -> Result<PathBuf, PlanError> {
-    let folder = Folder::from(backups);
-    folder.make(Access::Private).map_err(failed("making the folder", backups))?;
+fn back_up(target: &Path, backups: &Path, plan: &ConfigChange) -> Result<PathBuf, ConfigChangeError> {
+    let folder = ManagedFolder::from(backups);
+    folder.make(FileAccess::Private).map_err(io_failure("making the folder", backups))?;
     let name =
         target.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let bytes = plan.before.as_deref().unwrap_or_default().as_bytes();
@@ -365,15 +365,15 @@ fn back_up(target: &Path, backups: &Path, plan: &Plan) -> Result<PathBuf, PlanEr
         match write_new(&folder, &name, bytes) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed("writing", &path)(error)),
+            Err(error) => return Err(io_failure("writing", &path)(error)),
         }
     }
-    Err(failed("writing", backups)(io::Error::other("no name is free")))
+    Err(io_failure("writing", backups)(io::Error::other("no name is free")))
 }
 
 /// Writes a file that is not there yet, whole or not at all.
-fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let (new, mut file) = folder.create_temporary(Access::Private)?;
+fn write_new(folder: &ManagedFolder, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let (new, mut file) = folder.create_temporary(FileAccess::Private)?;
     let written = file
         .write_all(bytes)
         .and_then(|()| file.sync_all())
@@ -386,14 +386,14 @@ fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
 
 /// Puts a file in the place of another at once. It keeps the mode and the owner of the one that goes. The path is resolved
 /// by now: what has become a link since is not followed.
-fn replace(target: &Path, bytes: &[u8]) -> Result<(), PlanError> {
-    let (folder, name) = located(target);
-    folder.replace(name, bytes, Access::Kept, Durability::Synced).map_err(failed("writing", target))
+fn replace(target: &Path, bytes: &[u8]) -> Result<(), ConfigChangeError> {
+    let (folder, name) = split_target(target);
+    folder.replace(name, bytes, FileAccess::Kept, Durability::Synced).map_err(io_failure("writing", target))
 }
 
-fn located(target: &Path) -> (Folder, &OsStr) {
+fn split_target(target: &Path) -> (ManagedFolder, &OsStr) {
     let folder = target.parent().unwrap_or(Path::new(""));
-    let folder = if folder.is_absolute() { Folder::exact(folder) } else { Folder::resolve(folder) };
+    let folder = if folder.is_absolute() { ManagedFolder::exact(folder) } else { ManagedFolder::resolve(folder) };
     (folder, target.file_name().unwrap_or_default())
 }
 

@@ -9,11 +9,11 @@ use std::{fmt, time::Duration};
 /// Strings are templates: `${VAR}`, `${VAR:-default}` and `${env:VAR}` stand for variables, and `$${` for a `${` that is
 /// meant. [`crate::expand`] puts the values in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
+pub struct McpServerEntry {
     /// The entry's name.
     pub name: String,
     /// How it is reached.
-    pub way: Way,
+    pub way: EntryTransport,
     /// Written down, and not to be used.
     pub disabled: bool,
     /// The longest that a call may take.
@@ -27,14 +27,14 @@ pub struct Server {
     /// The folder that the entry is for; `None` is everywhere.
     pub project: Option<String>,
     /// What is said about it.
-    pub meta: Meta,
+    pub meta: ServerMeta,
     /// Fields that mean nothing here, kept.
     pub unknown: Map<String, Value>,
 }
 
 /// How a server is reached.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum EntryTransport {
     /// A program that speaks on its standard input and output.
     Program {
         /// What is started, without a shell.
@@ -92,7 +92,7 @@ pub enum SecretUse {
 
 /// What is said about a server, for those who look for one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Meta {
+pub struct ServerMeta {
     /// A name for people.
     pub title: Option<String>,
     /// What it is for.
@@ -104,7 +104,7 @@ pub struct Meta {
     /// Things that it can be asked for.
     pub examples: Vec<String>,
     /// When it is shown.
-    pub visibility: Visibility,
+    pub visibility: EntryVisibility,
     /// How careful its use must be.
     pub sensitivity: Sensitivity,
     /// Among equals the highest comes first.
@@ -117,7 +117,7 @@ pub struct Meta {
 
 /// When a server is shown to those who look for one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Visibility {
+pub enum EntryVisibility {
     /// Always.
     #[default]
     Default,
@@ -141,7 +141,7 @@ pub enum Sensitivity {
 
 /// What must be there before a server can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Need {
+pub enum Requirement {
     /// A variable.
     Variable {
         /// Its name, without `env:`.
@@ -157,9 +157,9 @@ pub enum Need {
     File(String),
 }
 
-impl Server {
+impl McpServerEntry {
     /// A server with nothing said about it.
-    pub fn new(name: impl Into<String>, way: Way) -> Self {
+    pub fn new(name: impl Into<String>, way: EntryTransport) -> Self {
         Self {
             name: name.into(),
             way,
@@ -169,7 +169,7 @@ impl Server {
             env_file: None,
             secrets: Vec::new(),
             project: None,
-            meta: Meta::default(),
+            meta: ServerMeta::default(),
             unknown: Map::new(),
         }
     }
@@ -179,7 +179,7 @@ impl Server {
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
         Self::new(
             name,
-            Way::Program {
+            EntryTransport::Program {
                 command: command.to_owned(),
                 args,
                 env: IndexMap::new(),
@@ -191,18 +191,18 @@ impl Server {
 
     /// A server on the network.
     pub fn remote(name: impl Into<String>, url: &str, kind: Option<RemoteKind>) -> Self {
-        Self::new(name, Way::Remote { url: url.to_owned(), kind, headers: IndexMap::new() })
+        Self::new(name, EntryTransport::Remote { url: url.to_owned(), kind, headers: IndexMap::new() })
     }
 
     /// How it is reached, in one line that shows the names of variables and headers and none of their values.
     pub fn summary(&self) -> String {
         let off = if self.disabled { " (disabled)" } else { "" };
         let (line, names) = match &self.way {
-            Way::Program { command, args, env, .. } => {
+            EntryTransport::Program { command, args, env, .. } => {
                 let line = std::iter::once(command).chain(args).cloned().collect::<Vec<_>>();
                 (line.join(" "), env.keys().cloned().collect::<Vec<_>>())
             }
-            Way::Remote { url, headers, .. } => (url.clone(), headers.keys().cloned().collect()),
+            EntryTransport::Remote { url, headers, .. } => (url.clone(), headers.keys().cloned().collect()),
         };
         if names.is_empty() {
             return format!("{line}{off}");
@@ -223,7 +223,7 @@ impl RemoteKind {
 }
 
 /// Values of variables and headers may be secret: a debug line shows their names.
-impl fmt::Debug for Way {
+impl fmt::Debug for EntryTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Program { command, args, env, inherit, cwd } => f

@@ -5,9 +5,9 @@
 //! of itself instead ([`Launch::forked_with`]), which saves loading this program another time.
 
 use crate::{
-    Confinement, Environment, InForce, Mode, Offered, Refused, bubblewrap, clean_environment,
+    Confinement, ChildEnvironment, SandboxReport, ConfinementMode, SandboxSupport, SandboxError, bubblewrap, clean_environment,
     confine_for,
-    plan::{Whom, plan_for, refuse_missing},
+    plan::{ConfinementTarget, plan_for, refuse_missing},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -22,13 +22,13 @@ use std::{
 pub const SUBCOMMAND: &str = "__confine";
 
 /// The exit code of a child that could not be confined or started, as shells have it.
-const NOT_STARTED: u8 = 126;
+const NOT_STARTED_EXIT_CODE: u8 = 126;
 
 /// What the child's side is told.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Description {
-    mode: Mode,
+struct LaunchDescription {
+    mode: ConfinementMode,
     confinement: Confinement,
     /// The process whose end is to end the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,11 +45,11 @@ pub struct Launch {
     /// Its working folder, if it is not to be docent's.
     pub cwd: Option<PathBuf>,
     /// Its whole environment. The default is what [`clean_environment`] keeps of docent's.
-    pub environment: Environment,
+    pub environment: ChildEnvironment,
     /// What it may touch. The program itself may always be read and executed.
     pub confinement: Confinement,
     /// What to do with controls that are not on offer.
-    pub mode: Mode,
+    pub mode: ConfinementMode,
     /// Whether to put bubblewrap around it. bubblewrap ends the child with the thread that started it, so that must be a
     /// thread that lives as long.
     pub bubblewrap: bool,
@@ -61,11 +61,11 @@ pub struct Launch {
 
 /// A child that can be started.
 #[derive(Debug)]
-pub struct Ready {
+pub struct PreparedLaunch {
     /// What to start. Its environment is set; standard streams and the like are the caller's to set.
     pub command: Command,
     /// What will be in force.
-    pub report: InForce,
+    pub report: SandboxReport,
 }
 
 impl Launch {
@@ -74,7 +74,7 @@ impl Launch {
         program: impl Into<PathBuf>,
         args: impl IntoIterator<Item = A>,
         confinement: Confinement,
-        mode: Mode,
+        mode: ConfinementMode,
     ) -> Self {
         Self {
             program: program.into(),
@@ -90,12 +90,12 @@ impl Launch {
     }
 
     /// The command for this machine.
-    pub fn command(&self) -> Result<Ready, Refused> {
-        self.command_with(&Offered::look())
+    pub fn command(&self) -> Result<PreparedLaunch, SandboxError> {
+        self.command_with(&SandboxSupport::look())
     }
 
     /// The command for a machine that offers `offered`.
-    pub fn command_with(&self, offered: &Offered) -> Result<Ready, Refused> {
+    pub fn command_with(&self, offered: &SandboxSupport) -> Result<PreparedLaunch, SandboxError> {
         let (program, report) = self.planned(offered)?;
         let mut command = if self.is_launched() {
             self.confined(&program, offered)?
@@ -103,13 +103,13 @@ impl Launch {
             Command::new(&program)
         };
         self.finish(&mut command);
-        Ok(Ready { command, report })
+        Ok(PreparedLaunch { command, report })
     }
 
     /// The same for a process that has one thread, and will have no other when the command is started. The child is a copy
     /// of it until it becomes the program; bubblewrap takes [`Launch::command_with`] all the same.
     #[cfg(unix)]
-    pub fn forked_with(&self, offered: &Offered) -> Result<Ready, Refused> {
+    pub fn forked_with(&self, offered: &SandboxSupport) -> Result<PreparedLaunch, SandboxError> {
         use std::os::unix::process::CommandExt;
         if self.bubblewrap || !self.is_launched() {
             return self.command_with(offered);
@@ -118,12 +118,12 @@ impl Launch {
         let description = self.described(false);
         let mut command = Command::new(&program);
         self.finish(&mut command);
-        let confine = move || match confine_as_described(&description, &program) {
+        let confine = move || match confine_from_description(&description, &program) {
             Ok(()) => Ok(()),
             // Only a number would get to the parent.
             Err(refused) => {
-                tell(&refused);
-                std::process::exit(NOT_STARTED.into())
+                report_error(&refused);
+                std::process::exit(NOT_STARTED_EXIT_CODE.into())
             }
         };
         #[expect(unsafe_code, reason = "the only way into a child before its exec")]
@@ -132,7 +132,7 @@ impl Launch {
         unsafe {
             command.pre_exec(confine);
         }
-        Ok(Ready { command, report })
+        Ok(PreparedLaunch { command, report })
     }
 
     fn finish(&self, command: &mut Command) {
@@ -144,21 +144,21 @@ impl Launch {
 
     /// Whether something has to be done in the child before it becomes the program.
     fn is_launched(&self) -> bool {
-        self.mode != Mode::Off || self.die_with_parent
+        self.mode != ConfinementMode::Off || self.die_with_parent
     }
 
     /// The program's absolute path, and what will be in force.
-    fn planned(&self, offered: &Offered) -> Result<(PathBuf, InForce), Refused> {
+    fn planned(&self, offered: &SandboxSupport) -> Result<(PathBuf, SandboxReport), SandboxError> {
         let program = self.find()?;
-        let mut report = plan_for(&self.confinement, self.mode, offered, Whom::Program)?;
+        let mut report = plan_for(&self.confinement, self.mode, offered, ConfinementTarget::Program)?;
         report.controls.push(bubblewrap::control(self.bubblewrap, self.mode, offered));
         refuse_missing(&report)?;
         Ok((program, report))
     }
 
     /// What the child's side is told of the sandbox.
-    fn described(&self, within_bubblewrap: bool) -> Description {
-        Description {
+    fn described(&self, within_bubblewrap: bool) -> LaunchDescription {
+        LaunchDescription {
             mode: self.mode,
             confinement: self.confinement.clone(),
             // Within bubblewrap processes have other numbers.
@@ -167,13 +167,13 @@ impl Launch {
     }
 
     /// The command up to the program, its arguments left out.
-    fn confined(&self, program: &Path, offered: &Offered) -> Result<Command, Refused> {
+    fn confined(&self, program: &Path, offered: &SandboxSupport) -> Result<Command, SandboxError> {
         let launcher = match &self.through {
             Some(path) => path.clone(),
-            None => std::env::current_exe().map_err(Refused::NoLauncher)?,
+            None => std::env::current_exe().map_err(SandboxError::NoLauncher)?,
         };
         let around =
-            offered.bubblewrap.as_ref().filter(|_| self.bubblewrap && self.mode != Mode::Off);
+            offered.bubblewrap.as_ref().filter(|_| self.bubblewrap && self.mode != ConfinementMode::Off);
         let description = serde_json::to_string(&self.described(around.is_some()))?;
         let mut command = match around {
             Some(path) => {
@@ -190,8 +190,8 @@ impl Launch {
     }
 
     /// The program's absolute path. Looked up here, because the child can't read all of its `PATH`.
-    fn find(&self) -> Result<PathBuf, Refused> {
-        let missing = || Refused::NoProgram { program: self.program.clone() };
+    fn find(&self) -> Result<PathBuf, SandboxError> {
+        let missing = || SandboxError::NoProgram { program: self.program.clone() };
         let folder = match &self.cwd {
             Some(folder) => std::path::absolute(folder).map_err(|_| missing())?,
             None => std::env::current_dir().map_err(|_| missing())?,
@@ -224,21 +224,21 @@ fn executable(path: &Path) -> bool {
 /// The child's side: `args` is what follows [`SUBCOMMAND`]. Returns only if the program can't be started; the reason is on
 /// standard error. To be called before the process has a second thread.
 pub fn run_confined(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let reason = match confine_as_told(args) {
+    let reason = match confine_from_arguments(args) {
         Ok(command) => become_program(command),
         Err(refused) => Err(refused.into()),
     };
     match reason {
         Ok(code) => code,
         Err(error) => {
-            tell(&*error);
-            ExitCode::from(NOT_STARTED)
+            report_error(&*error);
+            ExitCode::from(NOT_STARTED_EXIT_CODE)
         }
     }
 }
 
 /// Says on standard error why there is no program.
-fn tell(error: &dyn Error) {
+fn report_error(error: &dyn Error) {
     let mut text = format!("docent: {error}");
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -249,41 +249,41 @@ fn tell(error: &dyn Error) {
     drop(writeln!(std::io::stderr(), "{text}"));
 }
 
-fn confine_as_told(args: impl IntoIterator<Item = OsString>) -> Result<Command, Refused> {
+fn confine_from_arguments(args: impl IntoIterator<Item = OsString>) -> Result<Command, SandboxError> {
     let mut args = args.into_iter();
-    let description = args.next().ok_or(Refused::Usage)?;
+    let description = args.next().ok_or(SandboxError::Usage)?;
     if args.next().as_deref() != Some(OsStr::new("--")) {
-        return Err(Refused::Usage);
+        return Err(SandboxError::Usage);
     }
-    let program = PathBuf::from(args.next().ok_or(Refused::Usage)?);
+    let program = PathBuf::from(args.next().ok_or(SandboxError::Usage)?);
     if !program.is_absolute() {
-        return Err(Refused::Usage);
+        return Err(SandboxError::Usage);
     }
-    let description: Description = serde_json::from_slice(description.as_encoded_bytes())?;
-    confine_as_described(&description, &program)?;
+    let description: LaunchDescription = serde_json::from_slice(description.as_encoded_bytes())?;
+    confine_from_description(&description, &program)?;
     let mut command = Command::new(program);
     command.args(args);
     Ok(command)
 }
 
-fn confine_as_described(description: &Description, program: &Path) -> Result<(), Refused> {
+fn confine_from_description(description: &LaunchDescription, program: &Path) -> Result<(), SandboxError> {
     confine_for(&description.confinement, description.mode, Some(program))?;
     description.parent.map_or(Ok(()), die_with)
 }
 
 /// Has the kernel end this process, and the program that it becomes, with the process `parent`.
 #[cfg(target_os = "linux")]
-fn die_with(parent: u32) -> Result<(), Refused> {
+fn die_with(parent: u32) -> Result<(), SandboxError> {
     use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| Refused::failed("end with its parent", error))?;
+        .map_err(|error| SandboxError::failed("end with its parent", error))?;
     // A parent that ended before the line above sends no signal any more.
     let now = Pid::as_raw(getppid()).cast_unsigned();
-    if now == parent { Ok(()) } else { Err(Refused::Orphan) }
+    if now == parent { Ok(()) } else { Err(SandboxError::Orphan) }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn die_with(_parent: u32) -> Result<(), Refused> {
+fn die_with(_parent: u32) -> Result<(), SandboxError> {
     Ok(())
 }
 

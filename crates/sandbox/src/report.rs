@@ -1,13 +1,13 @@
 //! What is in force, control by control, and why a sandbox can be refused.
 
-use crate::Mode;
+use crate::ConfinementMode;
 use serde::Serialize;
 use std::{error::Error, fmt, path::PathBuf};
 
 /// Whether a control holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum ControlState {
     /// The kernel enforces it.
     InForce,
     /// It is asked for, and this machine has no means to enforce it.
@@ -16,7 +16,7 @@ pub enum State {
     Off,
 }
 
-impl fmt::Display for State {
+impl fmt::Display for ControlState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::InForce => "in force",
@@ -28,18 +28,18 @@ impl fmt::Display for State {
 
 /// One control of the sandbox.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Control {
+pub struct SandboxControl {
     /// Its name, the same on every machine.
     pub name: &'static str,
     /// Whether it holds.
-    pub state: State,
+    pub state: ControlState,
     /// By what means and within which bounds, in one line.
     pub detail: String,
 }
 
 /// A path that is not part of the sandbox, though it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Skipped {
+pub struct SkippedPath {
     /// The path as it was asked for.
     pub path: PathBuf,
     /// Why it is left out.
@@ -48,30 +48,30 @@ pub struct Skipped {
 
 /// The sandbox as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct InForce {
+pub struct SandboxReport {
     /// The mode that was asked for.
-    pub mode: Mode,
+    pub mode: ConfinementMode,
     /// Every control, in a fixed order.
-    pub controls: Vec<Control>,
+    pub controls: Vec<SandboxControl>,
     /// Paths that are left out, and so stay closed.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedPath>,
 }
 
-impl InForce {
+impl SandboxReport {
     /// The control called `name`.
-    pub fn control(&self, name: &str) -> Option<&Control> {
+    pub fn control(&self, name: &str) -> Option<&SandboxControl> {
         self.controls.iter().find(|control| control.name == name)
     }
 
     /// The controls that were asked for and can't be enforced here.
-    pub fn missing(&self) -> impl Iterator<Item = &Control> {
-        self.controls.iter().filter(|control| control.state == State::NotOffered)
+    pub fn missing(&self) -> impl Iterator<Item = &SandboxControl> {
+        self.controls.iter().filter(|control| control.state == ControlState::NotOffered)
     }
 }
 
 /// Why a process is not confined.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum SandboxError {
     /// Strict mode asks for what this machine does not offer. Nothing is applied.
     #[error("the strict sandbox is not to be had here: {}; get what is missing, or use mode auto", .missing.join("; "))]
     Missing {
@@ -117,7 +117,7 @@ pub enum Refused {
     Usage,
 }
 
-impl Refused {
+impl SandboxError {
     /// A control that could not be applied.
     #[cfg(target_os = "linux")]
     pub(crate) fn failed(

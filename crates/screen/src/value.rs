@@ -7,7 +7,7 @@ const COMMON_PAIRS: &[u8] = b"thheineranrendatonnthaesstenedtoitoueahiisortiaste
 
 /// What is counted in a value, once.
 #[derive(Default)]
-struct Counts {
+struct CharacterCounts {
     upper: usize,
     lower: usize,
     digit: usize,
@@ -15,8 +15,8 @@ struct Counts {
     other: usize,
 }
 
-fn count(value: &str) -> Counts {
-    let mut counts = Counts::default();
+fn count(value: &str) -> CharacterCounts {
+    let mut counts = CharacterCounts::default();
     for byte in value.bytes() {
         match byte {
             b'A'..=b'Z' => counts.upper += 1,
@@ -46,7 +46,7 @@ pub(crate) fn entropy(value: &str) -> f64 {
 }
 
 /// The share of pairs of letters that are common in words: above a half in names, near a tenth in chance.
-fn wordiness(value: &str) -> f64 {
+fn common_pair_share(value: &str) -> f64 {
     let bytes = value.as_bytes();
     let (mut pairs, mut common) = (0_u32, 0_u32);
     for pair in bytes.windows(2) {
@@ -65,8 +65,8 @@ fn wordiness(value: &str) -> f64 {
 }
 
 /// Whether it reads as words: a name, a path, a sentence.
-pub(crate) fn is_wordy(value: &str) -> bool {
-    wordiness(value) > 0.3
+pub(crate) fn reads_as_words(value: &str) -> bool {
+    common_pair_share(value) > 0.3
 }
 
 fn plain(value: &str) -> String {
@@ -75,15 +75,15 @@ fn plain(value: &str) -> String {
 }
 
 /// Whether the part after a token's prefix was made by the issuer: what follows `hf_` or `sk-` is often just a name.
-pub(crate) fn is_issued(body: &str) -> bool {
+pub(crate) fn looks_issued(body: &str) -> bool {
     let counts = count(body);
     let letters = counts.upper + counts.lower;
     let mixed = (counts.digit > 0 && letters > 0) || (counts.upper > 1 && counts.lower > 1);
-    mixed && !is_stand_in(body) && (is_hex(body) || wordiness(body) < 0.5)
+    mixed && !is_sample_token(body) && (is_hex(body) || common_pair_share(body) < 0.5)
 }
 
 /// Whether the token's random part is a stand-in: the few words that no chance would write, or one character over and over.
-pub(crate) fn is_stand_in(value: &str) -> bool {
+pub(crate) fn is_sample_token(value: &str) -> bool {
     let plain = plain(value);
     let told = ["example", "yourtoken", "yourkey", "placeholder", "redacted"];
     has_run(value) || distinct(value) < 6 || told.iter().any(|word| plain.contains(word))
@@ -100,7 +100,7 @@ fn distinct(value: &str) -> usize {
 }
 
 /// Whether a machine made it: enough letters and digits in no order that words have.
-pub(crate) fn is_random(value: &str, shortest: usize) -> bool {
+pub(crate) fn looks_random(value: &str, shortest: usize) -> bool {
     let counts = count(value);
     let letters = counts.upper + counts.lower;
     if value.len() < shortest || counts.other > 0 || counts.digit == 0 || letters == 0 {
@@ -109,7 +109,7 @@ pub(crate) fn is_random(value: &str, shortest: usize) -> bool {
     // Of a word of n characters, log2(n) is the most that the entropy can be.
     let most = f64::from(u32::try_from(value.len()).unwrap_or(u32::MAX)).log2();
     let needed = if is_hex(value) { 2.9 } else { (most * 0.78).min(4.0) };
-    entropy(value) >= needed && (is_hex(value) || !is_wordy(value)) && !is_structured(value)
+    entropy(value) >= needed && (is_hex(value) || !reads_as_words(value)) && !is_structured(value)
 }
 
 pub(crate) fn is_hex(value: &str) -> bool {
@@ -128,12 +128,12 @@ fn is_structured(value: &str) -> bool {
 }
 
 /// Whether a person may have chosen it as a password: no space, and more than a word.
-pub(crate) fn is_chosen(value: &str) -> bool {
+pub(crate) fn looks_like_chosen_password(value: &str) -> bool {
     let counts = count(value);
     let letters = counts.upper + counts.lower;
     let marks = value.bytes().filter(|byte| b"!@#$^&*+=?~".contains(byte)).count();
     (6..=128).contains(&value.len())
-        && is_word(value, &counts)
+        && has_no_blank(value, &counts)
         && letters + counts.other > 0
         && (counts.digit > 0 || (marks > 0 && letters > 3))
         && !value.bytes().any(|byte| b"<>\\`|\"'".contains(&byte))
@@ -148,21 +148,21 @@ pub(crate) fn is_bracketed(value: &str) -> bool {
     let signs =
         ["[^", "[a-", "[A-", "[0-", "(?", ".*", ".+", "]+", "]*", "]{", ")+", ")*", ")?", "){"];
     value.contains(['(', ')', '[', ']', '{', '}'])
-        && (!is_random(value, 8) || signs.iter().any(|sign| value.contains(sign)))
+        && (!looks_random(value, 8) || signs.iter().any(|sign| value.contains(sign)))
 }
 
 /// Whether chance wrote it, in whatever signs: a password of a machine may be padded as base64 is, and of any length.
-pub(crate) fn is_made(value: &str) -> bool {
+pub(crate) fn looks_generated(value: &str) -> bool {
     let value = value.trim_end_matches('=');
-    is_random(value, 8) && !is_bracketed(value) && !value.contains("://")
+    looks_random(value, 8) && !is_bracketed(value) && !value.contains("://")
 }
 
 /// Whether it is one word, which under a name such as `password` is one.
-pub(crate) fn is_one_word(value: &str) -> bool {
+pub(crate) fn is_single_word(value: &str) -> bool {
     let value = value.trim_end_matches('=');
     let counts = count(value);
     value.len() > 2
-        && is_word(value, &counts)
+        && has_no_blank(value, &counts)
         && counts.upper + counts.lower + counts.digit + counts.other > 2
         && !is_version(value)
         && !value.bytes().any(|byte| b"()[]{}<>\\`|\"'".contains(&byte))
@@ -172,7 +172,7 @@ pub(crate) fn is_one_word(value: &str) -> bool {
 
 /// Whether there is no blank in it. Beyond ASCII it must have a number, as every language has its word for a password, and
 /// be of a script that has blanks: of the others, which know no upper and lower case, a whole sentence looks like a word.
-fn is_word(value: &str, counts: &Counts) -> bool {
+fn has_no_blank(value: &str, counts: &CharacterCounts) -> bool {
     let in_case = |c: char| c.is_lowercase() || c.is_uppercase();
     let is_part =
         |c: char| in_case(c) || !(c.is_alphabetic() || c.is_whitespace() || c.is_control());
@@ -198,7 +198,7 @@ fn is_path(value: &str) -> bool {
         || value.contains("::")
         || value.starts_with(['/', '.', '~', '-', '#', '@', ':', '&', '?', '='])
         || value.ends_with([':', '=', '/', '-', '_'])
-        || (is_wordy(value) && value.contains(['/', '.', ':', '_', ',']))
+        || (reads_as_words(value) && value.contains(['/', '.', ':', '_', ',']))
 }
 
 #[cfg(test)]

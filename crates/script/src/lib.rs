@@ -2,7 +2,7 @@
 //!
 //! A script runs in a worker process, because parts of the engine can't be interrupted: a worker that does not stop at its
 //! limits is killed. [`serve_worker`] is the worker's side. [`Workers`] is docent's side: it has workers started by a
-//! [`StartWorker`], bounds how many scripts run at once, and makes their calls through a [`Caller`].
+//! [`StartWorker`], bounds how many scripts run at once, and makes their calls through a [`ToolCaller`].
 //!
 //! A script is a module (imports, top-level `await`, `export default`) or the body of a function (`return` at the top level).
 //! Its value is what it returns, else what it exports as default, else its last expression; a function is called for its value.
@@ -24,13 +24,13 @@ mod pool;
 mod protocol;
 mod run;
 mod schema;
-mod shape;
+mod module_form;
 mod worker;
 
 pub use declare::{declarations, declarations_of_all};
 pub use error::{ScriptError, ScriptErrorKind};
 pub use pool::{StartWorker, StartedWorker, WorkerExit, WorkerProcess, Workers};
-pub use run::{Run, Script, Step};
+pub use run::{ScriptRun, ScriptRequest, RunStep};
 pub use worker::{MAX_WORKER_STACK_BYTES, serve_worker};
 
 use futures::future::BoxFuture;
@@ -40,7 +40,7 @@ use std::time::Duration;
 
 /// A server that a script may call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Client {
+pub struct ScriptClient {
     /// What stands after `mcp-clients/` in an import.
     pub id: String,
     /// What it is for.
@@ -49,7 +49,7 @@ pub struct Client {
     pub tools: Vec<ToolDoc>,
 }
 
-/// A tool of a [`Client`].
+/// A tool of a [`ScriptClient`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDoc {
     /// Its name on the server.
@@ -63,7 +63,7 @@ pub struct ToolDoc {
 }
 
 /// Makes the calls of a script.
-pub trait Caller: Send + Sync {
+pub trait ToolCaller: Send + Sync {
     /// Calls a tool. Dropping the future cancels the call.
     fn call(&self, call: ScriptCall) -> BoxFuture<'_, CallReply>;
 
@@ -118,7 +118,7 @@ impl CallError {
 
 /// How much a script may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct ScriptLimits {
     /// Memory of the engine.
     pub memory_bytes: usize,
     /// Time from start to end, calls included, but not what a person takes to answer a question.
@@ -131,7 +131,7 @@ pub struct Limits {
     pub output_bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for ScriptLimits {
     fn default() -> Self {
         Self {
             memory_bytes: 64 << 20,
@@ -145,7 +145,7 @@ impl Default for Limits {
 
 /// What came of a script.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ran {
+pub struct ScriptOutcome {
     /// Its value. Where that was longer than the limit: the start of its JSON, as text.
     pub value: Value,
     /// What of the value JSON can't hold, and what stands for it.

@@ -6,10 +6,10 @@ use std::collections::HashSet;
 pub(crate) const RAW_CALL: &str = "$call";
 
 /// What stands before the id of a client in an import.
-pub(crate) const MODULES: &str = "mcp-clients/";
+pub(crate) const MODULE_PREFIX: &str = "mcp-clients/";
 
 /// Words that can't name a function in strict code.
-const RESERVED: [&str; 50] = [
+const RESERVED_WORDS: [&str; 50] = [
     "arguments",
     "await",
     "break",
@@ -64,7 +64,7 @@ const RESERVED: [&str; 50] = [
 
 /// True for a word that can name a function.
 pub(crate) fn is_identifier(word: &str) -> bool {
-    has_form(word) && !RESERVED.contains(&word)
+    has_form(word) && !RESERVED_WORDS.contains(&word)
 }
 
 /// True for a word that can stand after a point or before a colon as it is.

@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// Characters of an argument's name that a question shows.
-const NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 /// Characters of its value that a question shows from the beginning, and as many from the end.
-const VALUE: usize = 400;
+const MAX_VALUE_CHARS: usize = 400;
 /// Arguments that a question shows of those that the tool's schema declares.
-const DECLARED: usize = 64;
+const MAX_DECLARED_ARGUMENTS: usize = 64;
 /// The same of others, of which a caller can make up as many as it likes.
-const UNDECLARED: usize = 20;
+const MAX_UNDECLARED_ARGUMENTS: usize = 20;
 
 /// What an answer to such a question is known by.
-const PREFIX: &str = "approval-";
+const APPROVAL_KEY_PREFIX: &str = "approval-";
 
 /// Whether an answer is one to a question of this kind. What a server asks has a number behind its name.
 pub(crate) fn is_key(key: &str) -> bool {
-    key.strip_prefix(PREFIX).is_some_and(|digest| digest.len() == 64 && !digest.contains('-'))
+    key.strip_prefix(APPROVAL_KEY_PREFIX).is_some_and(|digest| digest.len() == 64 && !digest.contains('-'))
 }
 
 /// Ends with an error unless the person approves of this very call: the `nth` within a request, which itself is 0.
@@ -30,7 +30,7 @@ pub(crate) async fn ask(
     arguments: &Object,
     (rule, nth): (&str, usize),
 ) -> Result<(), ToolError> {
-    let told = told(arguments, &tool.input_schema)?;
+    let told = list_arguments(arguments, &tool.input_schema)?;
     let tool = &tool.name;
     let question = json!({
         "mode": "form",
@@ -59,13 +59,13 @@ pub(crate) async fn ask(
 
 /// Every argument on a line of its own, those that the schema declares first: what a caller adds hides nothing that the tool
 /// goes by. Where not all of them can be shown, nobody is asked.
-fn told(arguments: &Object, schema: &Object) -> Result<String, ToolError> {
+fn list_arguments(arguments: &Object, schema: &Object) -> Result<String, ToolError> {
     let known = schema.get("properties").and_then(Value::as_object);
     let is_declared = |name: &str| known.is_some_and(|known| known.contains_key(name));
     let (declared, others): (Vec<_>, Vec<_>) =
         arguments.iter().partition(|(name, _)| is_declared(name.as_str()));
     let groups =
-        [(declared.len(), DECLARED, "declares"), (others.len(), UNDECLARED, "does not declare")];
+        [(declared.len(), MAX_DECLARED_ARGUMENTS, "declares"), (others.len(), MAX_UNDECLARED_ARGUMENTS, "does not declare")];
     for (given, most, does) in groups {
         if given > most {
             let problem = format!(
@@ -77,8 +77,8 @@ fn told(arguments: &Object, schema: &Object) -> Result<String, ToolError> {
     }
     let mut told = String::new();
     for (name, value) in declared.into_iter().chain(others) {
-        let name = shown(&json!(name).to_string(), NAME, 0);
-        let value = shown(&value.to_string(), VALUE, VALUE);
+        let name = quote_value(&json!(name).to_string(), MAX_NAME_CHARS, 0);
+        let value = quote_value(&value.to_string(), MAX_VALUE_CHARS, MAX_VALUE_CHARS);
         // Writing to a string can't fail.
         write!(told, "\n{name}: {value}").unwrap_or_default();
     }
@@ -87,7 +87,7 @@ fn told(arguments: &Object, schema: &Object) -> Result<String, ToolError> {
 
 /// A text on one line, with nothing in it that can't be seen; of a long one the beginning and the end, and how much is
 /// between them.
-fn shown(text: &str, head: usize, tail: usize) -> String {
+fn quote_value(text: &str, head: usize, tail: usize) -> String {
     let text = one_line(text);
     let length = text.chars().count();
     if length <= head + tail {
@@ -104,7 +104,7 @@ mod tests {
 
     fn of(arguments: &Value) -> Result<String, ToolError> {
         let schema = json!({"properties": {"command": {}, "path": {}}});
-        told(arguments.as_object().unwrap(), schema.as_object().unwrap())
+        list_arguments(arguments.as_object().unwrap(), schema.as_object().unwrap())
     }
 
     /// So many arguments, called by numbers.
@@ -156,7 +156,7 @@ mod tests {
         );
         let known = json!({"properties": numbered(65)});
         let declared =
-            |count| super::told(numbered(count).as_object().unwrap(), known.as_object().unwrap());
+            |count| super::list_arguments(numbered(count).as_object().unwrap(), known.as_object().unwrap());
         assert_eq!(declared(64).unwrap().matches('\n').count(), 64);
         let problem = declared(65).unwrap_err().to_string();
         assert!(problem.contains("at most 64 that the tool's schema declares"), "{problem}");

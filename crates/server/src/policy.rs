@@ -1,19 +1,19 @@
 //! Who may use what. The only place that makes an [`Admitted`].
 
-use crate::catalogue::Route;
+use crate::catalog::ToolRoute;
 use docent_transport::Principal;
 use std::{fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
 /// Rules on top of keys' scopes: the first one that speaks of a caller and a tool decides. Where none does, the scopes do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Policy {
+pub struct ToolPolicy {
     /// In the order in which they are asked.
-    pub rules: Vec<Rule>,
+    pub rules: Vec<PolicyRule>,
 }
 
 /// What is done about some tools when some callers use them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct PolicyRule {
     /// How it is told in refusals and by `docent policy test`.
     pub name: String,
     /// Names of keys; none for everybody.
@@ -23,14 +23,14 @@ pub struct Rule {
     /// Tool names, suites (`web:*`) or `*`.
     pub tools: Vec<String>,
     /// What is done.
-    pub action: Action,
+    pub action: PolicyAction,
     /// How far it bounds the calls that it lets through.
-    pub bounds: RuleBounds,
+    pub bounds: RuleLimits,
 }
 
 /// Bounds of a rule. They only tighten: what holds for a tool without them holds as well.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RuleBounds {
+pub struct RuleLimits {
     /// Calls a minute that one caller may make of all tools of the rule together.
     pub rate_per_minute: Option<NonZeroU32>,
     /// How long one call may take.
@@ -39,7 +39,7 @@ pub struct RuleBounds {
 
 /// What a rule does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum PolicyAction {
     /// The tool may be used.
     Allow,
     /// The tool is neither shown nor run.
@@ -48,7 +48,7 @@ pub enum Action {
     Approve,
 }
 
-impl fmt::Display for Action {
+impl fmt::Display for PolicyAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Allow => "allow",
@@ -60,59 +60,59 @@ impl fmt::Display for Action {
 
 /// What the policy says of one caller and one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct PolicyDecision {
     /// What is done.
-    pub action: Action,
+    pub action: PolicyAction,
     /// Which rule, or which of the caller's scopes, said so.
-    pub by: String,
+    pub decided_by: String,
     /// The place of the rule among the others, where a rule said so.
     pub rule: Option<usize>,
     /// The bounds of that rule; none where nothing may be called.
-    pub bounds: RuleBounds,
+    pub bounds: RuleLimits,
 }
 
-impl Verdict {
-    fn of_scopes(action: Action, by: String) -> Self {
-        Self { action, by, rule: None, bounds: RuleBounds::default() }
+impl PolicyDecision {
+    fn of_scopes(action: PolicyAction, decided_by: String) -> Self {
+        Self { action, decided_by, rule: None, bounds: RuleLimits::default() }
     }
 }
 
-impl Policy {
+impl ToolPolicy {
     /// Decides about a tool of a provider, or about the provider's resources and prompts where no tool is named.
-    pub fn decide(&self, who: &Principal, provider: &str, tool: Option<&str>) -> Verdict {
+    pub fn decide(&self, who: &Principal, provider: &str, tool: Option<&str>) -> PolicyDecision {
         let Some(scope) = who.scopes.iter().find(|scope| opens(scope, provider, tool)) else {
             let by = format!("the scopes of `{}`: {:?}", who.name, who.scopes);
-            return Verdict::of_scopes(Action::Deny, by);
+            return PolicyDecision::of_scopes(PolicyAction::Deny, by);
         };
         let mut rules = self.rules.iter().enumerate();
         let Some((at, rule)) = rules.find(|(_, rule)| rule.speaks_of(who, provider, tool)) else {
             let by = format!("the scope {scope:?} of `{}`; no rule speaks of it", who.name);
-            return Verdict::of_scopes(Action::Allow, by);
+            return PolicyDecision::of_scopes(PolicyAction::Allow, by);
         };
         let action = match rule.action {
             // Reading has no way to ask a person.
-            Action::Approve if tool.is_none() => Action::Deny,
+            PolicyAction::Approve if tool.is_none() => PolicyAction::Deny,
             action => action,
         };
-        let bounds = if action == Action::Deny { RuleBounds::default() } else { rule.bounds };
-        Verdict { action, by: rule.name.clone(), rule: Some(at), bounds }
+        let bounds = if action == PolicyAction::Deny { RuleLimits::default() } else { rule.bounds };
+        PolicyDecision { action, decided_by: rule.name.clone(), rule: Some(at), bounds }
     }
 
     /// Whether this principal may call the tool, and therefore sees it in lists.
-    pub(crate) fn may_use(&self, who: &Principal, route: &Route) -> bool {
-        self.decide(who, &route.provider, Some(&route.info.name)).action != Action::Deny
+    pub(crate) fn may_use(&self, who: &Principal, route: &ToolRoute) -> bool {
+        self.decide(who, &route.provider, Some(&route.info.name)).action != PolicyAction::Deny
     }
 
     /// Whether this principal may read a provider's resources and prompts. A scope of one tool opens that tool alone.
     pub(crate) fn may_see(&self, who: &Principal, provider: &str) -> bool {
-        self.decide(who, provider, None).action == Action::Allow
+        self.decide(who, provider, None).action == PolicyAction::Allow
     }
 }
 
-impl Rule {
+impl PolicyRule {
     /// A rule about every caller.
-    pub fn for_everybody(name: &str, tools: Vec<String>, action: Action) -> Self {
-        let (name, bounds) = (name.to_owned(), RuleBounds::default());
+    pub fn for_everybody(name: &str, tools: Vec<String>, action: PolicyAction) -> Self {
+        let (name, bounds) = (name.to_owned(), RuleLimits::default());
         Self { name, keys: Vec::new(), scopes: Vec::new(), tools, action, bounds }
     }
 
@@ -124,7 +124,7 @@ impl Rule {
             && self.bounds.rate_per_minute == other.bounds.rate_per_minute
     }
 
-    fn speaks_of(&self, who: &Principal, provider: &str, tool: Option<&str>) -> bool {
+    fn applies_to(&self, who: &Principal, provider: &str, tool: Option<&str>) -> bool {
         let everybody = |names: &[String]| names.is_empty();
         (everybody(&self.keys) || self.keys.iter().any(|key| **key == *who.name))
             && (everybody(&self.scopes) || self.scopes.iter().any(|own| who.scopes.contains(own)))
@@ -135,36 +135,36 @@ impl Rule {
 /// A call that passed policy. Running a tool takes nothing else.
 #[derive(Debug)]
 pub(crate) struct Admitted {
-    route: Arc<Route>,
-    verdict: Verdict,
+    route: Arc<ToolRoute>,
+    verdict: PolicyDecision,
 }
 
 impl Admitted {
     /// The sole constructor; an error says which rule refused.
     pub(crate) fn check(
-        policy: &Policy,
+        policy: &ToolPolicy,
         who: &Principal,
-        route: &Arc<Route>,
+        route: &Arc<ToolRoute>,
     ) -> Result<Self, String> {
         let verdict = policy.decide(who, &route.provider, Some(&route.info.name));
-        if verdict.action == Action::Deny {
-            return Err(verdict.by);
+        if verdict.action == PolicyAction::Deny {
+            return Err(verdict.decided_by);
         }
         Ok(Self { route: Arc::clone(route), verdict })
     }
 
     /// Where to go.
-    pub(crate) fn route(&self) -> &Arc<Route> {
+    pub(crate) fn route(&self) -> &Arc<ToolRoute> {
         &self.route
     }
 
     /// The rule that wants a person's approval first.
     pub(crate) fn approval(&self) -> Option<&str> {
-        (self.verdict.action == Action::Approve).then_some(self.verdict.by.as_str())
+        (self.verdict.action == PolicyAction::Approve).then_some(self.verdict.decided_by.as_str())
     }
 
     /// What let it through.
-    pub(crate) fn verdict(&self) -> &Verdict {
+    pub(crate) fn verdict(&self) -> &PolicyDecision {
         &self.verdict
     }
 
@@ -175,7 +175,7 @@ impl Admitted {
 
     /// The rule that leaves a call this time, if one does.
     pub(crate) fn timed_by(&self, timeout: Duration) -> Option<&str> {
-        (self.verdict.bounds.timeout == Some(timeout)).then_some(self.verdict.by.as_str())
+        (self.verdict.bounds.timeout == Some(timeout)).then_some(self.verdict.decided_by.as_str())
     }
 }
 
@@ -210,10 +210,10 @@ mod tests {
         }
     }
 
-    fn rule(name: &str, keys: &[&str], scopes: &[&str], tools: &[&str], action: Action) -> Rule {
+    fn rule(name: &str, keys: &[&str], scopes: &[&str], tools: &[&str], action: PolicyAction) -> PolicyRule {
         let own = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<String>>();
         let (keys, scopes) = (own(keys), own(scopes));
-        Rule { keys, scopes, ..Rule::for_everybody(name, own(tools), action) }
+        PolicyRule { keys, scopes, ..PolicyRule::for_everybody(name, own(tools), action) }
     }
 
     /// A caller with its scopes, a provider and a tool; what is done, and by what.
@@ -222,13 +222,13 @@ mod tests {
         &'static [&'static str],
         &'static str,
         Option<&'static str>,
-        Action,
+        PolicyAction,
         &'static str,
     );
 
     #[test]
     fn the_first_rule_that_speaks_decides() {
-        let policy = Policy {
+        let policy = ToolPolicy {
             rules: vec![
                 rule("ops may", &["ops"], &[], &["web:*"], Action::Allow),
                 rule("readers ask", &[], &["docs:*"], &["web_search"], Action::Approve),
@@ -237,23 +237,23 @@ mod tests {
             ],
         };
         let cases: [Case; 9] = [
-            ("ops", &["*"], "web", Some("web_search"), Action::Allow, "ops may"),
-            ("ann", &["*"], "web", Some("web_search"), Action::Deny, "no web"),
+            ("ops", &["*"], "web", Some("web_search"), PolicyAction::Allow, "ops may"),
+            ("ann", &["*"], "web", Some("web_search"), PolicyAction::Deny, "no web"),
             (
                 "ann",
                 &["docs:*", "web:*"],
                 "web",
                 Some("web_search"),
-                Action::Approve,
+                PolicyAction::Approve,
                 "readers ask",
             ),
-            ("ann", &["docs:*", "web:*"], "web", Some("fetch_page"), Action::Deny, "no web"),
-            ("ann", &["*"], "web", None, Action::Deny, "no web"),
-            ("ann", &["*"], "code", Some("parse_files"), Action::Approve, "ask before parsing"),
-            ("ann", &["*"], "code", None, Action::Allow, "no rule speaks of it"),
-            ("ann", &["docs:*"], "code", Some("parse_files"), Action::Deny, "the scopes of `ann`"),
+            ("ann", &["docs:*", "web:*"], "web", Some("fetch_page"), PolicyAction::Deny, "no web"),
+            ("ann", &["*"], "web", None, PolicyAction::Deny, "no web"),
+            ("ann", &["*"], "code", Some("parse_files"), PolicyAction::Approve, "ask before parsing"),
+            ("ann", &["*"], "code", None, PolicyAction::Allow, "no rule speaks of it"),
+            ("ann", &["docs:*"], "code", Some("parse_files"), PolicyAction::Deny, "the scopes of `ann`"),
             // A rule opens nothing that the key's scopes don't.
-            ("ops", &["code:*"], "web", Some("web_search"), Action::Deny, "the scopes of `ops`"),
+            ("ops", &["code:*"], "web", Some("web_search"), PolicyAction::Deny, "the scopes of `ops`"),
         ];
         for (name, scopes, provider, tool, action, by) in cases {
             let scopes = scopes.iter().map(ToString::to_string).collect();
@@ -279,7 +279,7 @@ mod tests {
             ("anonymous", PrincipalKind::Anonymous),
         ] {
             let policy =
-                Policy { rules: vec![rule("not they", &[name], &[], &["*"], Action::Deny)] };
+                ToolPolicy { rules: vec![rule("not they", &[name], &[], &["*"], Action::Deny)] };
             let who = Principal { name: name.into(), kind, ..ann() };
             let other = Principal { name: format!("{name}e").into(), ..who.clone() };
             let decide = |who| policy.decide(who, "web", Some("web_search")).action;
@@ -289,17 +289,17 @@ mod tests {
 
     #[test]
     fn what_wants_approval_is_not_read() {
-        let policy = Policy { rules: vec![rule("ask", &[], &[], &["docs:*"], Action::Approve)] };
+        let policy = ToolPolicy { rules: vec![rule("ask", &[], &[], &["docs:*"], Action::Approve)] };
         let who = ann();
         assert!(!policy.may_see(&who, "docs") && policy.may_see(&who, "code"));
     }
 
     #[test]
     fn the_rule_that_decides_bounds_what_it_lets_through() {
-        let slow = RuleBounds { rate_per_minute: NonZeroU32::new(2), timeout: None };
-        let short = RuleBounds { rate_per_minute: None, timeout: Some(Duration::from_secs(1)) };
-        let with = |bounds, rule: Rule| Rule { bounds, ..rule };
-        let policy = Policy {
+        let slow = RuleLimits { rate_per_minute: NonZeroU32::new(2), timeout: None };
+        let short = RuleLimits { rate_per_minute: None, timeout: Some(Duration::from_secs(1)) };
+        let with = |bounds, rule: PolicyRule| PolicyRule { bounds, ..rule };
+        let policy = ToolPolicy {
             rules: vec![
                 with(short, rule("no pages", &[], &[], &["fetch_page"], Action::Deny)),
                 with(slow, rule("slow web", &["ann"], &[], &["web:*"], Action::Allow)),
@@ -308,7 +308,7 @@ mod tests {
         };
         let bob = Principal { name: "bob".into(), ..ann() };
         for (who, tool, rule, bounds) in [
-            (&ann(), "fetch_page", Some(0), RuleBounds::default()),
+            (&ann(), "fetch_page", Some(0), RuleLimits::default()),
             (&ann(), "web_search", Some(1), slow),
             (&bob, "web_search", Some(2), short),
         ] {

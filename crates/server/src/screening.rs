@@ -1,8 +1,8 @@
 //! What leaves for a model is screened first: secrets are taken out, and what a person can't see is made visible.
 
 use crate::verbatim;
-use docent_screen::{Options, Screen, Stays, visible, visible_json, visible_json_but};
-use docent_tool::{Ask, Block, Contents, Object, Outcome, ToolError};
+use docent_screen::{ScreenOptions, Screen, KeepMember, visible, visible_json, visible_json_but};
+use docent_tool::{ClientQuery, AnswerBlock, Contents, Object, ToolOutcome, ToolError};
 use rmcp::{
     ErrorData,
     model::{
@@ -20,11 +20,11 @@ use std::{
 /// How answers are screened. Cheap to clone; the default lets everything through.
 #[derive(Clone, Default)]
 pub struct Screening {
-    secrets: Option<Arc<Secrets>>,
+    secrets: Option<Arc<SecretScreening>>,
     hidden: bool,
 }
 
-struct Secrets {
+struct SecretScreening {
     known: Vec<String>,
     /// Made with the first answer: a server that is only started and stopped need not wait for it.
     screen: OnceLock<Screen>,
@@ -42,13 +42,13 @@ impl fmt::Debug for Screening {
 impl Screening {
     /// Takes out `known` secrets and whatever looks like one, unless it is `None`; shows what is hidden, if so asked.
     pub fn new(known: Option<Vec<String>>, hidden: bool) -> Self {
-        let secrets = known.map(|known| Arc::new(Secrets { known, screen: OnceLock::new() }));
+        let secrets = known.map(|known| Arc::new(SecretScreening { known, screen: OnceLock::new() }));
         Self { secrets, hidden }
     }
 
     fn screen(&self) -> Option<&Screen> {
         let secrets = self.secrets.as_ref()?;
-        Some(secrets.screen.get_or_init(|| Screen::new(secrets.known.clone(), Options::default())))
+        Some(secrets.screen.get_or_init(|| Screen::new(secrets.known.clone(), ScreenOptions::default())))
     }
 
     fn text(&self, text: &mut String) {
@@ -63,7 +63,7 @@ impl Screening {
     }
 
     /// A text as it may be told.
-    pub(crate) fn told(&self, text: &str) -> String {
+    pub(crate) fn screen_text(&self, text: &str) -> String {
         let mut told = text.to_owned();
         self.text(&mut told);
         told
@@ -179,8 +179,8 @@ impl Screening {
     }
 
     /// A piece of an answer that is kept until the rest is there.
-    pub(crate) fn block(&self, block: &mut Block) {
-        if let Block::Text { text, metadata, .. } = block {
+    pub(crate) fn block(&self, block: &mut AnswerBlock) {
+        if let AnswerBlock::Text { text, metadata, .. } = block {
             self.text(text);
             if let Some(metadata) = metadata {
                 self.object(metadata);
@@ -190,12 +190,12 @@ impl Screening {
 
     /// What one tool tells another, which could spell a secret out or send it elsewhere: there is none in it. What is hidden
     /// stays, for it may be data, and whatever is made of it is screened before it leaves.
-    pub(crate) fn within(&self, ended: Result<Outcome, ToolError>) -> Result<Outcome, ToolError> {
+    pub(crate) fn within(&self, ended: Result<ToolOutcome, ToolError>) -> Result<ToolOutcome, ToolError> {
         let screening = Self { secrets: self.secrets.clone(), hidden: false };
         ended.map(|it| screening.outcome(it)).map_err(|error| screening.tool_error(error))
     }
 
-    fn outcome(&self, mut outcome: Outcome) -> Outcome {
+    fn outcome(&self, mut outcome: ToolOutcome) -> ToolOutcome {
         outcome.content.iter_mut().for_each(|block| self.piece(block));
         if let Some(structured) = &mut outcome.structured {
             self.value(structured);
@@ -207,15 +207,15 @@ impl Screening {
     }
 
     /// A piece of an answer, of whatever kind, without its secrets.
-    fn piece(&self, block: &mut Block) {
+    fn piece(&self, block: &mut AnswerBlock) {
         match block {
-            Block::Raw(value) | Block::Embedded(Contents::Raw(value)) => {
+            AnswerBlock::Raw(value) | AnswerBlock::Embedded(Contents::Raw(value)) => {
                 if let Some(screen) = self.screen() {
                     screen.redact_json_but(value, stays_in_block);
                 }
             }
-            Block::Embedded(Contents::Text { text, .. }) => self.text(text),
-            Block::Link(info) => {
+            AnswerBlock::Embedded(Contents::Text { text, .. }) => self.text(text),
+            AnswerBlock::Link(info) => {
                 self.about([&mut info.title, &mut info.about]);
                 self.object(&mut info.extra);
             }
@@ -226,7 +226,7 @@ impl Screening {
     fn tool_error(&self, error: ToolError) -> ToolError {
         match error {
             ToolError::Argument { field, problem } => {
-                ToolError::argument(self.told(&field), self.told(&problem))
+                ToolError::argument(self.screen_text(&field), self.screen_text(&problem))
             }
             ToolError::Failed(mut failure) => {
                 self.text(&mut failure.message);
@@ -245,18 +245,18 @@ impl Screening {
 
     /// What the client is asked: its model may read it, and a person does. A page that a person is to open is not asked
     /// for where its address can't be told: without what was taken out of it, it leads nowhere.
-    pub(crate) fn question(&self, ask: &mut Ask) -> Result<(), ToolError> {
+    pub(crate) fn question(&self, ask: &mut ClientQuery) -> Result<(), ToolError> {
         match ask {
-            Ask::Sample(params) => self.fields(params),
-            Ask::Elicit(params) => {
+            ClientQuery::Sample(params) => self.fields(params),
+            ClientQuery::Elicit(params) => {
                 let before = page_of(params).cloned();
                 self.redact_fields(params);
                 if page_of(params) != before.as_ref() {
-                    return Err(ToolError::failed(DEAD_LINK));
+                    return Err(ToolError::failed(SECRET_IN_URL_MESSAGE));
                 }
                 self.show_fields(params);
             }
-            Ask::Roots => {}
+            ClientQuery::Roots => {}
         }
         Ok(())
     }
@@ -270,7 +270,7 @@ impl Screening {
             let before: Vec<Value> = pages_of(data).cloned().collect();
             self.redact_fields(data);
             if !pages_of(data).eq(&before) {
-                return ErrorData::internal_error(DEAD_LINK, None);
+                return ErrorData::internal_error(SECRET_IN_URL_MESSAGE, None);
             }
             self.show_fields(data);
         }
@@ -278,7 +278,7 @@ impl Screening {
     }
 }
 
-const DEAD_LINK: &str = "the client is not asked to open this page: its address holds what looks like a secret, and would \
+const SECRET_IN_URL_MESSAGE: &str = "the client is not asked to open this page: its address holds what looks like a secret, and would \
                          lead nowhere without it; `policy.redaction.secrets` is the setting that takes it out";
 
 /// The address of the page that a question is about.
@@ -293,7 +293,7 @@ fn pages_of(data: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// What a peer knows something by must come back to it letter for letter, and a picture is no text.
-fn stays(of: &Object, name: &str) -> Stays {
+fn stays(of: &Object, name: &str) -> KeepMember {
     let kind = of.get("type").and_then(Value::as_str).unwrap_or_default();
     let known = match name {
         "progressToken" | "taskId" | "elicitationId" | "toolUseId" | "traceparent"
@@ -302,16 +302,16 @@ fn stays(of: &Object, name: &str) -> Stays {
         "data" => matches!(kind, "image" | "audio"),
         "blob" => of.contains_key("uri"),
         // The names of a schema are those of the answer.
-        "properties" if kind == "object" => return Stays::Names,
+        "properties" if kind == "object" => return KeepMember::Names,
         "required" => are_names(of),
         _ => false,
     };
     let is_nested = of.get(name).is_some_and(|value| value.is_object() || value.is_array());
-    if known && (name == "required" || !is_nested) { Stays::Whole } else { Stays::Nothing }
+    if known && (name == "required" || !is_nested) { KeepMember::Whole } else { KeepMember::Nothing }
 }
 
 /// The same in a block of content, which also has the name and the address that a resource is known by.
-fn stays_in_block(of: &Object, name: &str) -> Stays {
+fn stays_in_block(of: &Object, name: &str) -> KeepMember {
     let is_link = of.get("type").is_some_and(|kind| kind == "resource_link");
     let is_held = !of.contains_key("type") && (of.contains_key("text") || of.contains_key("blob"));
     let is_known_by = match name {
@@ -320,7 +320,7 @@ fn stays_in_block(of: &Object, name: &str) -> Stays {
         _ => false,
     };
     if is_known_by && of.get(name).is_some_and(Value::is_string) {
-        return Stays::Whole;
+        return KeepMember::Whole;
     }
     stays(of, name)
 }

@@ -1,11 +1,11 @@
 //! What a server is made of, and why it can't be made.
 
-use crate::{Audit, Screening, Strangers, policy::Policy};
-use docent_tool::Provider;
+use crate::{AuditSink, Screening, ExternalAuth, policy::ToolPolicy};
+use docent_tool::ToolProvider;
 use std::{collections::BTreeMap, fmt, num::NonZeroU32, sync::Arc, time::Duration};
 
 /// Everything a server needs to know.
-pub struct Setup {
+pub struct ServerSetup {
     /// Told to clients as the server's name.
     pub name: String,
     /// Told to clients as the server's version.
@@ -15,19 +15,19 @@ pub struct Setup {
     /// How a model should use this server.
     pub instructions: Option<String>,
     /// Where tools, resources and prompts come from. The order is the order of lists.
-    pub providers: Vec<Arc<dyn Provider>>,
+    pub providers: Vec<Arc<dyn ToolProvider>>,
     /// Who may come in.
-    pub keys: Vec<Key>,
+    pub keys: Vec<NamedKey>,
     /// Who else may, by a token of an issuer or a certificate.
-    pub strangers: Strangers,
+    pub external_auth: ExternalAuth,
     /// Whether a caller that nobody knows is turned away.
     pub auth_required: bool,
     /// Rules on top of the keys' scopes.
-    pub policy: Policy,
+    pub policy: ToolPolicy,
     /// Bounds.
-    pub limits: Limits,
+    pub limits: ServerLimits,
     /// Where audit lines go.
-    pub audit: Audit,
+    pub audit: AuditSink,
     /// How answers are screened.
     pub screening: Screening,
     /// Items on one page of a list other than resources; 0 puts all on one page.
@@ -35,20 +35,20 @@ pub struct Setup {
     /// Resources on one page; 0 puts all on one page.
     pub resource_page: usize,
     /// Makes a call's span a child of the span that the request's `traceparent` names; `None` where spans go nowhere.
-    pub adopt_trace: Option<AdoptTrace>,
+    pub adopt_trace_parent: Option<AdoptTraceParent>,
 }
 
-/// What may change while the server runs: the same parts of a [`Setup`] and its [`Limits`].
+/// What may change while the server runs: the same parts of a [`ServerSetup`] and its [`ServerLimits`].
 #[derive(Debug, Clone, Default)]
-pub struct Terms {
+pub struct LiveSettings {
     /// Who may come in.
-    pub keys: Vec<Key>,
+    pub keys: Vec<NamedKey>,
     /// Who else may, by a token of an issuer or a certificate.
-    pub strangers: Strangers,
+    pub external_auth: ExternalAuth,
     /// Whether a caller that nobody knows is turned away.
     pub auth_required: bool,
     /// Rules on top of the keys' scopes.
-    pub policy: Policy,
+    pub policy: ToolPolicy,
     /// How answers are screened.
     pub screening: Screening,
     /// How long a call of this tool may take.
@@ -58,14 +58,14 @@ pub struct Terms {
 }
 
 /// Gives a span, not entered yet, the parent that a `traceparent` names.
-pub type AdoptTrace = fn(&tracing::Span, &str);
+pub type AdoptTraceParent = fn(&tracing::Span, &str);
 
-impl Setup {
+impl ServerSetup {
     /// The part that may change.
-    pub fn terms(&self) -> Terms {
-        Terms {
+    pub fn live_settings(&self) -> LiveSettings {
+        LiveSettings {
             keys: self.keys.clone(),
-            strangers: self.strangers.clone(),
+            external_auth: self.external_auth.clone(),
             auth_required: self.auth_required,
             policy: self.policy.clone(),
             screening: self.screening.clone(),
@@ -75,7 +75,7 @@ impl Setup {
     }
 }
 
-impl fmt::Debug for Setup {
+impl fmt::Debug for ServerSetup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Setup")
             .field("name", &self.name)
@@ -90,7 +90,7 @@ impl fmt::Debug for Setup {
 
 /// A named token.
 #[derive(Clone)]
-pub struct Key {
+pub struct NamedKey {
     /// Who it belongs to; written to audit lines.
     pub name: String,
     /// The secret. Never shown, never logged.
@@ -99,7 +99,7 @@ pub struct Key {
     pub scopes: Vec<String>,
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for NamedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Key")
             .field("name", &self.name)
@@ -110,14 +110,14 @@ impl fmt::Debug for Key {
 
 /// So many requests in so long a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate {
+pub struct RequestRate {
     /// How many.
     pub requests: NonZeroU32,
     /// In how long.
     pub window: Duration,
 }
 
-impl Rate {
+impl RequestRate {
     /// So many a minute.
     pub const fn per_minute(requests: NonZeroU32) -> Self {
         Self { requests, window: Duration::from_mins(1) }
@@ -126,7 +126,7 @@ impl Rate {
 
 /// Bounds on everything that a peer can make grow.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct ServerLimits {
     /// Bytes in one message from a peer. The transports hold it.
     pub message_bytes: usize,
     /// Bytes of JSON in one answer; a larger one comes in parts.
@@ -138,9 +138,9 @@ pub struct Limits {
     /// Calls of this tool a minute and client.
     pub tool_rates: BTreeMap<String, NonZeroU32>,
     /// Requests that a client on the network may make; `None` for no bound.
-    pub rate: Option<Rate>,
+    pub rate: Option<RequestRate>,
     /// Requests that the client on standard input may make; `None` for no bound.
-    pub stdio_rate: Option<Rate>,
+    pub stdio_rate: Option<RequestRate>,
     /// Calls that one client may have running. Four times as many wait in line. Reads, prompts and completions are counted
     /// apart, to the same number.
     pub calls_in_flight: usize,
@@ -158,7 +158,7 @@ pub struct Limits {
     pub result_ttl: Duration,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         const HUNDRED: NonZeroU32 = NonZeroU32::new(100).expect("not zero");
         Self {
@@ -167,7 +167,7 @@ impl Default for Limits {
             tool_timeout: Duration::from_secs(30),
             tool_timeouts: BTreeMap::new(),
             tool_rates: BTreeMap::new(),
-            rate: Some(Rate::per_minute(HUNDRED)),
+            rate: Some(RequestRate::per_minute(HUNDRED)),
             stdio_rate: None,
             calls_in_flight: 64,
             sessions: 4096,
@@ -183,7 +183,7 @@ impl Default for Limits {
 /// Why a server can't be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum SetupError {
+pub enum ServerSetupError {
     /// Auth is required and nobody could ever come in.
     #[error(
         "auth is required but no key is configured: add one to `server.auth.keys`, or set MCP_API_KEY"

@@ -1,35 +1,35 @@
 //! The folders that tools may read, and nothing else of the file system.
 //!
-//! A path from outside becomes a [`Place`] by [`Roots::resolve`] alone. Contents are reached through folder handles
+//! A path from outside becomes a [`RootPath`] by [`ServedRoots::resolve`] alone. Contents are reached through folder handles
 //! that can't be led out of their root; secrets are refused inside it as well. This module must not know any tool.
 
-mod around;
+mod surroundings;
 mod complete;
 mod denied;
 mod ignored;
 mod kind;
 #[cfg_attr(not(unix), path = "files/links_elsewhere.rs")]
 mod links;
-mod place;
+mod root_path;
 #[cfg_attr(not(target_os = "linux"), path = "files/plain_elsewhere.rs")]
 mod plain;
 mod symlinks;
 mod walk;
 
-pub use denied::{BadPattern, Rules, denied};
+pub use denied::{BadPattern, AccessRules, denied};
 pub(crate) use ignored::OWN_RULES;
-pub use kind::{Kind, Special};
-pub use place::{PathError, Place};
-pub use walk::{Entry, Problem, Walk, WalkOptions};
+pub use kind::{PathKind, SpecialFile};
+pub use root_path::{PathError, RootPath};
+pub use walk::{WalkEntry, ReadFailure, FolderWalk, WalkOptions};
 
-use around::Around;
+use surroundings::RootSurroundings;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::{
     ambient_authority,
     fs::{Dir, Metadata, OpenOptions},
 };
 use docent_tool::ToolError;
-use links::Links;
+use links::DeniedFileLinks;
 use std::{
     fmt,
     io::{self, Read},
@@ -40,29 +40,29 @@ use std::{
 
 /// The folders that tools may read, held open. Cheap to clone.
 #[derive(Clone)]
-pub struct Roots {
-    all: Arc<[Root]>,
+pub struct ServedRoots {
+    all: Arc<[ServedRoot]>,
     /// Places whose documents somebody else looks after.
-    aside: Arc<[Place]>,
-    rules: Arc<Rules>,
-    links: Arc<Links>,
+    collection_places: Arc<[RootPath]>,
+    rules: Arc<AccessRules>,
+    links: Arc<DeniedFileLinks>,
     /// Credentials, by their real paths.
     secrets: Arc<[PathBuf]>,
     /// Of each root, what decides about its files beside their names in it.
-    around: Arc<[Around]>,
+    surroundings: Arc<[RootSurroundings]>,
     /// Whose denied files are refused here as well, under any name.
-    kin: Option<Arc<Self>>,
+    related_roots: Option<Arc<Self>>,
 }
 
-pub(crate) struct Root {
+pub(crate) struct ServedRoot {
     /// As the folder is really called.
     pub(crate) path: PathBuf,
     /// As it was given, which may lead through symbolic links.
-    given: PathBuf,
+    given_path: PathBuf,
     dir: Dir,
 }
 
-impl fmt::Debug for Roots {
+impl fmt::Debug for ServedRoots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.paths()).finish()
     }
@@ -102,7 +102,7 @@ pub enum ReadProblem {
         /// Inside its root.
         path: String,
         /// What is there instead.
-        found: Kind,
+        found: PathKind,
     },
     /// More than the caller wants to hold.
     #[error("{path}: {bytes} bytes are more than the limit of {limit}")]
@@ -137,11 +137,11 @@ pub(crate) fn reason(error: &io::Error) -> String {
 }
 
 /// Says of something that it is not read, and what it is.
-pub(crate) fn not_a_file(found: Kind) -> String {
+pub(crate) fn not_a_file(found: PathKind) -> String {
     format!("not a regular file ({found})")
 }
 
-impl Roots {
+impl ServedRoots {
     /// Opens every folder; the first one is where relative paths start.
     pub fn open(paths: &[PathBuf]) -> Result<Self, RootsError> {
         let all = paths.iter().map(|path| open_root(path)).collect::<Result<Vec<_>, _>>()?;
@@ -150,54 +150,54 @@ impl Roots {
         }
         let roots = Self {
             all: all.into(),
-            aside: Arc::default(),
+            collection_places: Arc::default(),
             rules: Arc::default(),
             links: Arc::default(),
             secrets: Arc::default(),
-            around: Arc::default(),
-            kin: None,
+            surroundings: Arc::default(),
+            related_roots: None,
         };
-        Ok(roots.settled())
+        Ok(roots.with_surroundings())
     }
 
     /// The same folders under the operator's rules. `secrets` are files and folders that are refused wherever they lie, and
     /// under any name that a hard link gives them here.
     #[must_use]
-    pub fn guarded(self, rules: Rules, secrets: &[PathBuf]) -> Self {
-        let (rules, links) = (Arc::new(rules), Arc::new(Links::to(secrets)));
-        Self { rules, links, secrets: around::real(secrets).into(), ..self }.settled()
+    pub fn guarded(self, rules: AccessRules, secrets: &[PathBuf]) -> Self {
+        let (rules, links) = (Arc::new(rules), Arc::new(DeniedFileLinks::to(secrets)));
+        Self { rules, links, secrets: surroundings::real(secrets).into(), ..self }.with_surroundings()
     }
 
     /// Other folders under the same rules, where what is refused here is refused as well, whatever it is called there.
-    pub fn beside(&self, paths: &[PathBuf]) -> Result<Self, RootsError> {
+    pub fn with_same_rules(&self, paths: &[PathBuf]) -> Result<Self, RootsError> {
         let (rules, kin) = (Arc::clone(&self.rules), Some(Arc::new(self.clone())));
         let secrets = Arc::clone(&self.secrets);
-        Ok(Self { rules, secrets, kin, ..Self::open(paths)? }.settled())
+        Ok(Self { rules, secrets, related_roots: kin, ..Self::open(paths)? }.with_surroundings())
     }
 
     /// The same, with what lies around each root looked at anew.
-    fn settled(self) -> Self {
+    fn with_surroundings(self) -> Self {
         let related = self.related();
-        let around = |root: &Root| Around::of(&root.path, &related, &self.secrets);
-        let around: Arc<[Around]> = self.all.iter().map(around).collect();
-        Self { around, ..self }
+        let around = |root: &ServedRoot| RootSurroundings::find(&root.path, &related, &self.secrets);
+        let around: Arc<[RootSurroundings]> = self.all.iter().map(around).collect();
+        Self { surroundings: around, ..self }
     }
 
     /// Every root here and of kin.
     fn related(&self) -> Vec<&Path> {
-        let of_kin = self.kin.iter().flat_map(|kin| kin.related());
+        let of_kin = self.related_roots.iter().flat_map(|kin| kin.related());
         self.paths().chain(of_kin).collect()
     }
 
     /// The same folders, where the documents in these places belong to collections of their own.
     #[must_use]
-    pub fn set_aside(self, places: impl IntoIterator<Item = Place>) -> Self {
-        Self { aside: places.into_iter().collect(), ..self }
+    pub fn with_collection_places(self, places: impl IntoIterator<Item = RootPath>) -> Self {
+        Self { collection_places: places.into_iter().collect(), ..self }
     }
 
     /// Whether documents there belong to a collection.
-    pub(crate) fn is_aside(&self, place: &Place) -> bool {
-        self.aside.iter().any(|aside| aside == place || place.below(aside).is_some())
+    pub(crate) fn belongs_to_collection(&self, place: &RootPath) -> bool {
+        self.collection_places.iter().any(|aside| aside == place || place.below(aside).is_some())
     }
 
     /// The first root, as it is really called.
@@ -211,23 +211,23 @@ impl Roots {
     }
 
     /// The top of the first root.
-    pub fn top(&self) -> Place {
-        Place::top(0)
+    pub fn top(&self) -> RootPath {
+        RootPath::top(0)
     }
 
     /// The top of every root.
-    pub fn tops(&self) -> impl Iterator<Item = Place> {
-        (0..self.all.len()).map(Place::top)
+    pub fn tops(&self) -> impl Iterator<Item = RootPath> {
+        (0..self.all.len()).map(RootPath::top)
     }
 
     /// Checks a path from outside: relative to the first root, absolute inside a root, or a `file://` address inside one. A
     /// regular file or a folder is there; nothing is opened to find that out.
-    pub fn resolve(&self, raw: &str) -> Result<Place, PathError> {
+    pub fn resolve(&self, raw: &str) -> Result<RootPath, PathError> {
         let place = self.parse(raw)?;
         match self.canonical(&place) {
-            Ok((canonical, kind)) => match (self.denied(&canonical, kind == Kind::Folder), kind) {
+            Ok((canonical, kind)) => match (self.denied(&canonical, kind == PathKind::Folder), kind) {
                 (Some(rule), _) => Err(PathError::Denied { path: place.to_string(), rule }),
-                (None, Kind::Special(found)) => {
+                (None, PathKind::Special(found)) => {
                     Err(PathError::Special { path: place.to_string(), found })
                 }
                 (None, _) => Ok(canonical),
@@ -237,23 +237,23 @@ impl Roots {
     }
 
     /// Checks a path from outside without looking whether anything is there.
-    pub fn parse(&self, raw: &str) -> Result<Place, PathError> {
-        let path = place::plain_path(raw)?;
+    pub fn parse(&self, raw: &str) -> Result<RootPath, PathError> {
+        let path = root_path::plain_path(raw)?;
         if Path::new(path.as_ref()).is_absolute() {
             let outside = || PathError::Outside { roots: self.names() };
-            if place::climbs(&path) {
+            if root_path::climbs(&path) {
                 return Err(outside());
             }
             return self.locate(Path::new(path.as_ref())).ok_or_else(outside);
         }
-        if place::climbs(&path) {
+        if root_path::climbs(&path) {
             return Err(PathError::Outside { roots: self.names() });
         }
         self.top().join(&path).ok_or_else(|| PathError::Outside { roots: self.names() })
     }
 
     /// The place of an absolute path that lies in a root by its name; nothing is looked up.
-    pub fn locate(&self, path: &Path) -> Option<Place> {
+    pub fn locate(&self, path: &Path) -> Option<RootPath> {
         let inside =
             |base: &Path| path.strip_prefix(base).ok().and_then(Path::to_str).map(str::to_owned);
         let found = self.all.iter().enumerate().filter_map(|(index, root)| {
@@ -262,17 +262,17 @@ impl Roots {
         });
         // The innermost root wins where one lies in another.
         let (index, relative) = found.min_by_key(|(_, relative)| relative.len())?;
-        Place::top(index).join(&relative)
+        RootPath::top(index).join(&relative)
     }
 
     /// Where a place is on disk: for people, for watchers, never for opening.
-    pub fn absolute(&self, place: &Place) -> PathBuf {
+    pub fn absolute(&self, place: &RootPath) -> PathBuf {
         let root = &self.all[place.root()].path;
         if place.is_top() { root.clone() } else { root.join(place.relative()) }
     }
 
     /// How a place is called in answers: inside the first root by its path there, elsewhere in full.
-    pub fn name(&self, place: &Place) -> String {
+    pub fn name(&self, place: &RootPath) -> String {
         if place.root() == 0 {
             place.to_string()
         } else {
@@ -281,29 +281,29 @@ impl Roots {
     }
 
     /// The `file://` address of a place.
-    pub fn uri(&self, place: &Place) -> String {
-        place::file_uri(&self.absolute(place))
+    pub fn uri(&self, place: &RootPath) -> String {
+        root_path::file_uri(&self.absolute(place))
     }
 
     /// Whether a file, a folder or something else is there; symbolic links are followed inside the root.
-    pub fn kind(&self, place: &Place) -> Result<Kind, ReadProblem> {
+    pub fn kind(&self, place: &RootPath) -> Result<PathKind, ReadProblem> {
         let metadata = self
-            .dir(place)
-            .metadata(place.relative())
-            .map_err(|source| io_problem(place, source))?;
-        Ok(Kind::of(&metadata))
+            .dir(root_path)
+            .metadata(root_path.relative())
+            .map_err(|source| io_problem(root_path, source))?;
+        Ok(PathKind::of(&metadata))
     }
 
     /// The size of a file and when it was last written, as a walk tells them; `None` where it can't be told.
-    pub(crate) fn stamp(&self, place: &Place) -> Option<(u64, Option<SystemTime>)> {
-        let metadata = self.dir(place).metadata(place.relative()).ok()?;
+    pub(crate) fn stamp(&self, place: &RootPath) -> Option<(u64, Option<SystemTime>)> {
+        let metadata = self.dir(root_path).metadata(root_path.relative()).ok()?;
         let modified = metadata.modified().ok().map(cap_std::time::SystemTime::into_std);
         Some((metadata.len(), modified))
     }
 
     /// The whole of a regular file of at most `limit` bytes.
-    pub fn read(&self, place: &Place, limit: u64) -> Result<Vec<u8>, ReadProblem> {
-        let (bytes, size) = self.read_start(place, limit.saturating_add(1))?;
+    pub fn read(&self, place: &RootPath, limit: u64) -> Result<Vec<u8>, ReadProblem> {
+        let (bytes, size) = self.read_start(root_path, limit.saturating_add(1))?;
         // The file may have grown since its size was asked for.
         let size = size.max(bytes.len() as u64);
         if size > limit {
@@ -313,11 +313,11 @@ impl Roots {
     }
 
     /// The first `limit` bytes of a regular file, and how many it has.
-    pub fn read_start(&self, place: &Place, limit: u64) -> Result<(Vec<u8>, u64), ReadProblem> {
+    pub fn read_start(&self, place: &RootPath, limit: u64) -> Result<(Vec<u8>, u64), ReadProblem> {
         if let Some(rule) = self.denied(place, false) {
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
         }
-        let (file, metadata) = self.open_regular(place)?;
+        let (file, metadata) = self.open_regular(root_path)?;
         if self.is_denied_elsewhere(&metadata) {
             let rule = "it is another name of a file that is not served";
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
@@ -325,13 +325,13 @@ impl Roots {
         let mut bytes = Vec::with_capacity(
             usize::try_from(metadata.len().min(limit)).unwrap_or(0).min(1 << 24),
         );
-        file.take(limit).read_to_end(&mut bytes).map_err(|source| io_problem(place, source))?;
+        file.take(limit).read_to_end(&mut bytes).map_err(|source| io_problem(root_path, source))?;
         Ok((bytes, metadata.len()))
     }
 
     /// The rule that keeps a place from being served, if there is one: its name in its root or in others, or where it is.
-    fn denied(&self, place: &Place, is_folder: bool) -> Option<&'static str> {
-        let (relative, around) = (place.relative(), &self.around[place.root()]);
+    fn denied(&self, place: &RootPath, is_folder: bool) -> Option<&'static str> {
+        let (relative, around) = (place.relative(), &self.surroundings[place.root()]);
         let by_name = self.rules.denied(relative, is_folder);
         by_name.or_else(|| around.denied(relative, is_folder, &self.rules))
     }
@@ -339,17 +339,17 @@ impl Roots {
     /// Whether a file is a denied one under another name.
     fn is_denied_elsewhere(&self, file: &std::fs::Metadata) -> bool {
         self.links.lead_to_denied(file, self.paths(), &self.rules)
-            || self.kin.as_ref().is_some_and(|kin| kin.is_denied_elsewhere(file))
+            || self.related_roots.as_ref().is_some_and(|kin| kin.is_denied_elsewhere(file))
     }
 
     /// The whole of a file of rules of at most `limit` bytes. Its own name is no secret, whatever the operator denies: nobody is
     /// shown what is in it.
-    fn read_rules(&self, place: &Place, limit: u64) -> Result<Vec<u8>, ReadProblem> {
-        let (file, metadata) = self.open_regular(place)?;
+    fn read_rules(&self, place: &RootPath, limit: u64) -> Result<Vec<u8>, ReadProblem> {
+        let (file, metadata) = self.open_regular(root_path)?;
         let mut bytes = Vec::new();
         file.take(limit.saturating_add(1))
             .read_to_end(&mut bytes)
-            .map_err(|source| io_problem(place, source))?;
+            .map_err(|source| io_problem(root_path, source))?;
         let size = metadata.len().max(bytes.len() as u64);
         if size > limit {
             return Err(ReadProblem::TooLarge { path: place.to_string(), bytes: size, limit });
@@ -360,7 +360,7 @@ impl Roots {
     /// Opens a regular file. What is anything else is not opened.
     fn open_regular(
         &self,
-        place: &Place,
+        place: &RootPath,
     ) -> Result<(std::fs::File, std::fs::Metadata), ReadProblem> {
         match plain::open(self.dir(place), place) {
             Some(opened) => opened,
@@ -371,62 +371,62 @@ impl Roots {
     /// Opens a file whose path may lead through symbolic links: where they end decides what is denied.
     fn open_through_links(
         &self,
-        place: &Place,
+        place: &RootPath,
     ) -> Result<(std::fs::File, std::fs::Metadata), ReadProblem> {
         let problem = |source| io_problem(place, source);
-        let is_file = |found: Kind| match found {
-            Kind::File => Ok(()),
+        let is_file = |found: PathKind| match found {
+            PathKind::File => Ok(()),
             _ => Err(ReadProblem::NotAFile { path: place.to_string(), found }),
         };
-        let (canonical, kind) = self.canonical(place).map_err(problem)?;
-        if let Some(rule) = self.denied(&canonical, kind == Kind::Folder) {
+        let (canonical, kind) = self.canonical(root_path).map_err(problem)?;
+        if let Some(rule) = self.denied(&canonical, kind == PathKind::Folder) {
             return Err(ReadProblem::Denied { path: place.to_string(), rule });
         }
         is_file(kind)?;
         let mut options = OpenOptions::new();
         // A pipe or a link that took the file's place since must not block the call or lead elsewhere.
         options.read(true).nonblock(true).follow(FollowSymlinks::No);
-        let file = self.dir(place).open_with(canonical.relative(), &options).map_err(problem)?;
+        let file = self.dir(root_path).open_with(canonical.relative(), &options).map_err(problem)?;
         let file = file.into_std();
         let metadata = file.metadata().map_err(problem)?;
-        is_file(Kind::of_open(&metadata))?;
+        is_file(PathKind::of_open(&metadata))?;
         Ok((file, metadata))
     }
 
     /// Everything under a place that a newcomer should see; see [`WalkOptions`] for what that is. A pipe, a socket or a device
     /// is a problem.
-    pub fn walk(&self, place: &Place) -> Walk {
+    pub fn walk(&self, place: &RootPath) -> FolderWalk {
         self.walk_with(place, WalkOptions::default())
     }
 
     /// The same, with a choice.
-    pub fn walk_with(&self, place: &Place, options: WalkOptions) -> Walk {
-        Walk::start(self, place, options, false)
+    pub fn walk_with(&self, place: &RootPath, options: WalkOptions) -> FolderWalk {
+        FolderWalk::start(self, place, options, false)
     }
 
     /// Everything that lies under a place, or directly in it, for a check of what others may open there: whatever it is
     /// called, with pipes, sockets and devices as entries. Nothing of it may be shown.
-    pub(crate) fn walk_special(&self, place: &Place, flat: bool) -> Walk {
-        Walk::start(self, place, WalkOptions { hidden: true, ignored: true, flat }, true)
+    pub(crate) fn walk_special(&self, place: &RootPath, flat: bool) -> FolderWalk {
+        FolderWalk::start(self, place, WalkOptions { hidden: true, ignored: true, flat }, true)
     }
 
-    /// The same as [`Roots::walk_with`] in one go, on all cores.
+    /// The same as [`ServedRoots::walk_with`] in one go, on all cores.
     pub(crate) fn walk_all(
         &self,
-        place: &Place,
+        place: &RootPath,
         options: WalkOptions,
         stopped: &(dyn Fn() -> bool + Sync),
-    ) -> Vec<Result<Entry, Problem>> {
-        Walk::all(self, place, options, stopped)
+    ) -> Vec<Result<WalkEntry, ReadFailure>> {
+        FolderWalk::all(self, place, options, stopped)
     }
 
-    fn dir(&self, place: &Place) -> &Dir {
+    fn dir(&self, place: &RootPath) -> &Dir {
         &self.all[place.root()].dir
     }
 
     /// Fails where a root was removed or replaced since it was opened: its handle shows an empty folder.
     #[expect(clippy::disallowed_methods, reason = "the handle can't tell where its path leads")]
-    fn check_there(&self, place: &Place, opened: &Metadata) -> io::Result<()> {
+    fn check_there(&self, place: &RootPath, opened: &Metadata) -> io::Result<()> {
         let path = &self.all[place.root()].path;
         if !place.is_top() || links::is_same(&path.metadata()?, opened) {
             return Ok(());
@@ -435,14 +435,14 @@ impl Roots {
     }
 
     /// The place with every symbolic link resolved, inside the root's handle, and what is there. Opens nothing.
-    fn canonical(&self, place: &Place) -> io::Result<(Place, Kind)> {
+    fn canonical(&self, place: &RootPath) -> io::Result<(RootPath, PathKind)> {
         let dir = self.dir(place);
         // The kernel has the last word on what is outside, missing or a loop.
-        let kind = Kind::of(&dir.metadata(place.relative())?);
-        Ok((symlinks::follow(dir, place)?, kind))
+        let kind = PathKind::of(&dir.metadata(root_path.relative())?);
+        Ok((symlinks::follow(dir, root_path)?, kind))
     }
 
-    fn refusal(&self, place: &Place, source: io::Error) -> PathError {
+    fn refusal(&self, place: &RootPath, source: io::Error) -> PathError {
         let root = self.all[place.root()].path.display().to_string();
         match source.kind() {
             io::ErrorKind::NotFound
@@ -464,17 +464,17 @@ impl Roots {
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is where roots are opened")]
-fn open_root(given: &Path) -> Result<Root, RootsError> {
+fn open_root(given: &Path) -> Result<ServedRoot, RootsError> {
     let unusable = |source| RootsError::Unusable { path: given.to_owned(), source };
     let path = given.canonicalize().map_err(unusable)?;
     let dir = Dir::open_ambient_dir(&path, ambient_authority()).map_err(unusable)?;
-    Ok(Root { path, given: given.to_owned(), dir })
+    Ok(ServedRoot { path, given_path: given.to_owned(), dir })
 }
 
-fn io_problem(place: &Place, source: io::Error) -> ReadProblem {
+fn io_problem(place: &RootPath, source: io::Error) -> ReadProblem {
     match source.kind() {
         io::ErrorKind::IsADirectory => {
-            ReadProblem::NotAFile { path: place.to_string(), found: Kind::Folder }
+            ReadProblem::NotAFile { path: place.to_string(), found: PathKind::Folder }
         }
         _ => ReadProblem::Io { path: place.to_string(), source },
     }

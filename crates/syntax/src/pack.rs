@@ -8,7 +8,7 @@ use tree_sitter::Query;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a language")]
-pub struct Settings {
+pub struct LanguageSettings {
     /// For people.
     pub name: String,
     /// Endings of files, without the dot, in small letters.
@@ -31,16 +31,16 @@ pub struct Settings {
     pub separator: String,
     /// Where a callable's parts are.
     #[serde(default)]
-    pub fields: Fields,
+    pub fields: CallableFields,
     /// How parameters are written.
     #[serde(default)]
     pub parameters: Parameters,
     /// How documentation is written.
     #[serde(default)]
-    pub comments: Comments,
+    pub comments: CommentSettings,
     /// Who may use a definition.
     #[serde(default)]
-    pub visibility: Visibility,
+    pub visibility: VisibilitySettings,
     /// What else is said before a definition.
     #[serde(default)]
     pub modifiers: Modifiers,
@@ -61,10 +61,10 @@ pub struct Settings {
     pub deepest: Option<usize>,
     /// Types that are written apart from parameters.
     #[serde(default)]
-    pub typed: Typed,
+    pub typed: TypeSignatureSettings,
     /// Attributes that stand above what they are about.
     #[serde(default)]
-    pub attributes: Attributes,
+    pub attributes: AttributeSettings,
     /// What the grammar can't read.
     #[serde(default)]
     pub recover: Recover,
@@ -116,7 +116,7 @@ pub enum Repeats {
 /// How a type that is written apart says what is taken and given: `a -> b -> c`.
 #[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-pub struct Typed {
+pub struct TypeSignatureSettings {
     /// Kinds with the fields `parameter` and `result`.
     pub arrows: Vec<String>,
     /// Kinds that only wrap the type in their field `type`.
@@ -126,7 +126,7 @@ pub struct Typed {
 /// Attributes by name, such as Elixir's `@doc`. Each node holds a call: the name with its arguments.
 #[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-pub struct Attributes {
+pub struct AttributeSettings {
     /// Their kind of node.
     pub kind: String,
     /// Names of those that document what is below.
@@ -142,7 +142,7 @@ pub struct Attributes {
 /// Fields of a callable node, or kinds of its children where the grammar has no field.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Fields {
+pub struct CallableFields {
     /// The list of parameters.
     pub parameters: Vec<String>,
     /// The return type.
@@ -151,7 +151,7 @@ pub struct Fields {
     pub body: Vec<String>,
 }
 
-impl Default for Fields {
+impl Default for CallableFields {
     fn default() -> Self {
         let one = |name: &str| vec![name.to_owned()];
         Self { parameters: one("parameters"), returns: one("return_type"), body: one("body") }
@@ -204,7 +204,7 @@ impl Default for Parameters {
 /// Where documentation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum DocumentationPlacement {
     /// In comments above a definition.
     #[default]
     Above,
@@ -228,9 +228,9 @@ pub enum Tags {
 /// How documentation is written.
 #[derive(Debug, Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-pub struct Comments {
+pub struct CommentSettings {
     /// Where it stands.
-    pub place: Place,
+    pub place: DocumentationPlacement,
     /// How a comment that documents starts; empty: every comment on the lines directly above.
     pub marks: Vec<String>,
     /// How its parts are marked.
@@ -250,7 +250,7 @@ pub struct Comments {
 /// Who may use what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Rule {
+pub enum VisibilityRule {
     /// Everybody, unless a capture says otherwise.
     #[default]
     Everyone,
@@ -273,9 +273,9 @@ pub enum Rule {
 /// Who may use a definition.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Visibility {
+pub struct VisibilitySettings {
     /// How it is told.
-    pub rule: Rule,
+    pub rule: VisibilityRule,
     /// What holds where nothing is said.
     pub default: crate::annotation::Visibility,
     /// What holds inside these kinds where nothing is said.
@@ -290,10 +290,10 @@ pub struct Visibility {
     pub ignore: Vec<String>,
 }
 
-impl Default for Visibility {
+impl Default for VisibilitySettings {
     fn default() -> Self {
         Self {
-            rule: Rule::Everyone,
+            rule: VisibilityRule::Everyone,
             default: crate::annotation::Visibility::Public,
             inside: std::collections::BTreeMap::default(),
             outside: std::collections::BTreeMap::default(),
@@ -328,7 +328,7 @@ fn dot() -> String {
     ".".into()
 }
 
-impl Settings {
+impl LanguageSettings {
     pub(crate) fn read(folder: &str, text: &str) -> Self {
         toml::from_str(text).unwrap_or_else(|error| panic!("languages/{folder}/pack.toml: {error}"))
     }

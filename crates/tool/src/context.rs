@@ -1,6 +1,6 @@
 //! All that a running call may know of its caller: how to report, how to ask, when to stop.
 
-use crate::{Block, Object, Outcome, Running, ToolError};
+use crate::{AnswerBlock, Object, ToolOutcome, BoxedFuture, ToolError};
 use serde_json::{Value, json};
 use std::{
     cell::Cell,
@@ -26,7 +26,7 @@ pub struct Progress {
 
 /// Syslog levels, the least urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum SyslogLevel {
     /// For the author of the tool.
     Debug,
     /// Normal.
@@ -47,7 +47,7 @@ pub enum Level {
 
 /// A question for the client; parameters as the protocol has them.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
+pub enum ClientQuery {
     /// `sampling/createMessage`.
     Sample(Value),
     /// `elicitation/create`.
@@ -58,14 +58,14 @@ pub enum Ask {
 
 /// Why a call must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub enum CallStop {
     /// The client no longer wants the answer.
     Cancelled,
     /// Time is up; what was found so far is wanted.
     Deadline,
 }
 
-impl fmt::Display for Stop {
+impl fmt::Display for CallStop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Cancelled => "the client cancelled",
@@ -87,7 +87,7 @@ pub struct InnerRound {
 }
 
 /// A share of something that several clients want; dropping it makes room for the next.
-pub type Slot = Box<dyn Send>;
+pub type ShareSlot = Box<dyn Send>;
 
 /// A turn on a blocking thread.
 #[derive(Default)]
@@ -95,7 +95,7 @@ pub struct WorkSlot {
     /// A small number that tells clients apart that are at work at the same time; `None` for work of no client.
     pub lane: Option<usize>,
     /// The share itself, where threads are shared out.
-    pub held: Option<Slot>,
+    pub held: Option<ShareSlot>,
 }
 
 impl fmt::Debug for WorkSlot {
@@ -105,19 +105,19 @@ impl fmt::Debug for WorkSlot {
 }
 
 /// Whoever listens while a call runs. Implemented by the server, once per call.
-pub trait Audience: Send + Sync {
+pub trait CallClient: Send + Sync {
     /// Tells how far the call is. Never waits; may drop steps that come too fast.
     fn progress(&self, progress: Progress);
     /// Tells something worth a log line. Never waits.
-    fn log(&self, level: Level, logger: &str, data: Value);
+    fn log(&self, level: SyslogLevel, logger: &str, data: Value);
     /// Passes a line of another server's log on, with the fields that have no place of their own. Never waits.
-    fn relay(&self, level: Level, logger: &str, data: Value, _extra: Object) {
+    fn relay(&self, level: SyslogLevel, logger: &str, data: Value, _extra: Object) {
         self.log(level, logger, data);
     }
     /// Hands over a piece of the answer. The pieces come first in the final answer, or reach the client at once.
-    fn emit(&self, block: Block) -> Running<'_, ()>;
+    fn emit(&self, block: AnswerBlock) -> BoxedFuture<'_, ()>;
     /// Asks the client. The key names the question: a call that is run again with the answers asks under the same key.
-    fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>>;
+    fn ask<'a>(&'a self, key: &'a str, ask: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>>;
     /// What the tool asked to have handed back, when it runs again with answers.
     fn state(&self) -> Option<String>;
     /// Names whoever is at the other end: calls with the same name come from the same client.
@@ -134,7 +134,7 @@ pub trait Audience: Send + Sync {
         Object::new()
     }
     /// The quietest level of log lines that the client wants to hear of; `None` where it hears none.
-    fn level(&self) -> Option<Level> {
+    fn level(&self) -> Option<SyslogLevel> {
         None
     }
     /// What the client says that it can do, as the protocol has it.
@@ -153,7 +153,7 @@ pub trait Audience: Send + Sync {
         _tool: (&'a str, &'a str),
         _arguments: Object,
         _round: InnerRound,
-    ) -> Running<'a, Result<Outcome, ToolError>> {
+    ) -> BoxedFuture<'a, Result<ToolOutcome, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::failed(
             "no other tool can be called from here",
         ))))
@@ -164,19 +164,19 @@ pub trait Audience: Send + Sync {
     }
     /// Waits for the client's turn on a blocking thread. The slot is kept until the work is done, also where the call
     /// has ended before.
-    fn work_slot(&self) -> Running<'_, WorkSlot> {
+    fn work_slot(&self) -> BoxedFuture<'_, WorkSlot> {
         Box::pin(std::future::ready(WorkSlot::default()))
     }
     /// Takes the client's share of index work; `None` where it has it already, and answers from what is indexed.
-    fn index_slot(&self) -> Option<Slot> {
+    fn index_slot(&self) -> Option<ShareSlot> {
         Some(Box::new(()))
     }
     /// How long the client has taken to answer questions. It moves the deadline by as much.
-    fn waited(&self) -> Duration {
+    fn time_waited(&self) -> Duration {
         Duration::ZERO
     }
     /// Set once the server closes and wants the answer at once: from then on it is as if the deadline had come.
-    fn hurry(&self) -> Option<&SetOnce<()>> {
+    fn shutdown_requested(&self) -> Option<&SetOnce<()>> {
         None
     }
 }
@@ -191,7 +191,7 @@ struct InnerState(Option<String>);
 /// Given to every call.
 #[derive(Clone)]
 pub struct CallContext {
-    audience: Arc<dyn Audience>,
+    client: Arc<dyn CallClient>,
     cancel: CancellationToken,
     deadline: Option<Instant>,
     /// The state of a call within another one, in the place of the other's.
@@ -207,11 +207,11 @@ impl fmt::Debug for CallContext {
 impl CallContext {
     /// Made by the server for each call.
     pub fn new(
-        audience: Arc<dyn Audience>,
+        client: Arc<dyn CallClient>,
         cancel: CancellationToken,
         deadline: Option<Instant>,
     ) -> Self {
-        Self { audience, cancel, deadline, inner_state: None }
+        Self { client, cancel, deadline, inner_state: None }
     }
 
     /// The same for a call within another one, which has a state of its own.
@@ -222,20 +222,20 @@ impl CallContext {
     }
 
     /// Whether to stop now, and why. Cheap: ask it in every loop that may run long.
-    pub fn stop(&self) -> Option<Stop> {
+    pub fn stop(&self) -> Option<CallStop> {
         if self.cancel.is_cancelled() {
-            return Some(Stop::Cancelled);
+            return Some(CallStop::Cancelled);
         }
-        if self.audience.hurry().is_some_and(SetOnce::initialized) {
-            return Some(Stop::Deadline);
+        if self.client.hurry().is_some_and(SetOnce::initialized) {
+            return Some(CallStop::Deadline);
         }
         let now = Instant::now();
-        let is_late = |at| now >= at && now >= at + self.audience.waited();
-        self.deadline.is_some_and(is_late).then_some(Stop::Deadline)
+        let is_late = |at| now >= at && now >= at + self.client.waited();
+        self.deadline.is_some_and(is_late).then_some(CallStop::Deadline)
     }
 
     /// Waits until the call must stop.
-    pub async fn stopped(&self) -> Stop {
+    pub async fn stopped(&self) -> CallStop {
         let deadline = async {
             // While the client answers a question, the deadline moves on.
             while let Some(at) = self.deadline().map(tokio::time::Instant::from_std) {
@@ -247,22 +247,22 @@ impl CallContext {
             std::future::pending::<()>().await;
         };
         let hurried = async {
-            match self.audience.hurry() {
+            match self.client.hurry() {
                 Some(hurry) => *hurry.wait().await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             biased;
-            () = self.cancel.cancelled() => Stop::Cancelled,
-            () = deadline => Stop::Deadline,
-            () = hurried => Stop::Deadline,
+            () = self.cancel.cancelled() => CallStop::Cancelled,
+            () = deadline => CallStop::Deadline,
+            () = hurried => CallStop::Deadline,
         }
     }
 
     /// When time is up, as far as is known now.
     pub fn deadline(&self) -> Option<Instant> {
-        self.deadline.map(|at| at + self.audience.waited())
+        self.deadline.map(|at| at + self.client.waited())
     }
 
     /// Cancelled with the call.
@@ -275,77 +275,77 @@ impl CallContext {
     pub fn progress(&self, done: u64, total: Option<u64>, message: impl Into<String>) {
         let (done, total) = (done as f64, total.map(|t| t as f64));
         let (message, extra) = (message.into(), Object::new());
-        self.audience.progress(Progress { done, total, message, extra });
+        self.client.progress(Progress { done, total, message, extra });
     }
 
     /// Passes a step on as it is.
     pub fn report(&self, progress: Progress) {
-        self.audience.progress(progress);
+        self.client.progress(progress);
     }
 
     /// Tells something worth a log line.
-    pub fn log(&self, level: Level, logger: &str, data: impl Into<Value>) {
-        self.audience.log(level, logger, data.into());
+    pub fn log(&self, level: SyslogLevel, logger: &str, data: impl Into<Value>) {
+        self.client.log(level, logger, data.into());
     }
 
     /// Passes a line of another server's log on as it is.
-    pub fn relay(&self, level: Level, logger: &str, data: Value, extra: Object) {
-        self.audience.relay(level, logger, data, extra);
+    pub fn relay(&self, level: SyslogLevel, logger: &str, data: Value, extra: Object) {
+        self.client.relay(level, logger, data, extra);
     }
 
     /// Hands over a piece of the answer before the rest.
-    pub async fn emit(&self, block: Block) {
-        self.audience.emit(block).await;
+    pub async fn emit(&self, block: AnswerBlock) {
+        self.client.emit(block).await;
     }
 
     /// Asks the client's model for a completion.
     pub async fn sample(&self, key: &str, params: Value) -> Result<Value, ToolError> {
-        self.audience.ask(key, Ask::Sample(params)).await
+        self.client.ask(key, ClientQuery::Sample(params)).await
     }
 
     /// Asks the person at the client.
     pub async fn elicit(&self, key: &str, params: Value) -> Result<Value, ToolError> {
-        self.audience.ask(key, Ask::Elicit(params)).await
+        self.client.ask(key, ClientQuery::Elicit(params)).await
     }
 
     /// Asks the client which folders it works in.
     pub async fn client_roots(&self, key: &str) -> Result<Value, ToolError> {
-        self.audience.ask(key, Ask::Roots).await
+        self.client.ask(key, ClientQuery::Roots).await
     }
 
     /// Names whoever is at the other end: calls with the same name come from the same client.
     pub fn client(&self) -> &str {
-        self.audience.client()
+        self.client.client()
     }
 
     /// Names what limits per client count by: the same for all sessions and requests of one client.
     pub fn client_key(&self) -> &str {
-        self.audience.client_key()
+        self.client.client_key()
     }
 
     /// What the client says of this request in `_meta`, without the protocol's own keys.
     pub fn meta(&self) -> Object {
-        self.audience.meta()
+        self.client.meta()
     }
 
     /// The quietest level of log lines that the client wants to hear of; `None` where it hears none.
-    pub fn level(&self) -> Option<Level> {
-        self.audience.level()
+    pub fn level(&self) -> Option<SyslogLevel> {
+        self.client.level()
     }
 
     /// What the client says that it can do, as the protocol has it.
     pub fn capabilities(&self) -> Object {
-        self.audience.capabilities()
+        self.client.capabilities()
     }
 
     /// Passes a notification on to the client, as it came. The call may be over.
     pub fn pass_on(&self, method: &str, params: Value) {
-        self.audience.pass_on(method, params);
+        self.client.pass_on(method, params);
     }
 
     /// The number of the client's request among recorded messages: what is sent because of it is recorded beside it.
     pub fn recorded(&self) -> Option<u64> {
-        self.audience.recorded()
+        self.client.recorded()
     }
 
     /// Calls a tool of a provider in the name of the same client, with all that holds for its own calls.
@@ -353,7 +353,7 @@ impl CallContext {
         &self,
         (provider, tool): (&str, &str),
         arguments: Object,
-    ) -> Result<Outcome, ToolError> {
+    ) -> Result<ToolOutcome, ToolError> {
         let round = InnerRound { nth: None, state: self.state(), cancel: None };
         self.call_in_round((provider, tool), arguments, round).await
     }
@@ -364,47 +364,47 @@ impl CallContext {
         (provider, tool): (&str, &str),
         arguments: Object,
         round: InnerRound,
-    ) -> Result<Outcome, ToolError> {
-        self.audience.call((provider, tool), arguments, round).await
+    ) -> Result<ToolOutcome, ToolError> {
+        self.client.call((provider, tool), arguments, round).await
     }
 
     /// How long the client has taken to answer questions of this call.
     pub fn waited(&self) -> Duration {
-        self.audience.waited()
+        self.client.waited()
     }
 
     /// Whether the same client could call this tool of this provider.
     pub fn may_use(&self, provider: &str, tool: &str) -> bool {
-        self.audience.may_use(provider, tool)
+        self.client.may_use(provider, tool)
     }
 
     /// Asks under a key.
-    pub async fn ask(&self, key: &str, ask: Ask) -> Result<Value, ToolError> {
-        self.audience.ask(key, ask).await
+    pub async fn ask(&self, key: &str, ask: ClientQuery) -> Result<Value, ToolError> {
+        self.client.ask(key, ask).await
     }
 
     /// What the tool asked to have handed back, when it runs again with answers.
     pub fn state(&self) -> Option<String> {
         match &self.inner_state {
             Some(InnerState(own)) => own.clone(),
-            None => self.audience.state(),
+            None => self.client.state(),
         }
     }
 
     /// Passes the client's turns on to a call in memory, whose audience is another one.
-    pub fn work_slot(&self) -> Running<'_, WorkSlot> {
-        self.audience.work_slot()
+    pub fn work_slot(&self) -> BoxedFuture<'_, WorkSlot> {
+        self.client.work_slot()
     }
 
     /// Takes the client's share of index work; `None` where it has it already, and answers from what is indexed.
-    pub fn index_slot(&self) -> Option<Slot> {
-        self.audience.index_slot()
+    pub fn index_slot(&self) -> Option<ShareSlot> {
+        self.client.index_slot()
     }
 
     /// Why work that waited for a thread is not done: the client's other calls had all that it may have.
-    fn never_started(&self, stop: Stop) -> ToolError {
+    fn never_started(&self, stop: CallStop) -> ToolError {
         let is_late = self.deadline().is_some_and(|deadline| Instant::now() >= deadline);
-        if stop == Stop::Cancelled || !is_late {
+        if stop == CallStop::Cancelled || !is_late {
             return ToolError::Stopped(stop);
         }
         ToolError::Refused {
@@ -446,7 +446,7 @@ impl CallContext {
     pub async fn wait_for_work_slot(&self) -> Result<WorkSlot, ToolError> {
         tokio::select! {
             biased;
-            slot = self.audience.work_slot() => Ok(slot),
+            slot = self.client.work_slot() => Ok(slot),
             stop = self.stopped() => Err(self.never_started(stop)),
         }
     }
@@ -474,9 +474,9 @@ impl CallContext {
         let (context, _cancelled_on_drop) = self.scoped();
         let run = move || {
             if context.cancel.is_cancelled() {
-                return Err(ToolError::Stopped(Stop::Cancelled));
+                return Err(ToolError::Stopped(CallStop::Cancelled));
             }
-            let _in_lane = InLane::enter(lane);
+            let _in_lane = LaneGuard::enter(lane);
             work(&context)
         };
         match tokio::task::spawn_blocking(run).await {
@@ -498,36 +498,36 @@ pub fn current_lane() -> Option<usize> {
 }
 
 /// A thread that works on a call.
-struct InLane {
+struct LaneGuard {
     before: Option<usize>,
 }
 
-impl InLane {
+impl LaneGuard {
     fn enter(lane: Option<usize>) -> Self {
         Self { before: LANE.replace(lane) }
     }
 }
 
-impl Drop for InLane {
+impl Drop for LaneGuard {
     fn drop(&mut self) {
         LANE.set(self.before);
     }
 }
 
 /// A context without listener, deadline or client: for tests and for callers in memory.
-pub fn nobody() -> CallContext {
-    CallContext::new(Arc::new(Nobody), CancellationToken::new(), None)
+pub fn no_client() -> CallContext {
+    CallContext::new(Arc::new(NoClient), CancellationToken::new(), None)
 }
 
-struct Nobody;
+struct NoClient;
 
-impl Audience for Nobody {
+impl CallClient for NoClient {
     fn progress(&self, _: Progress) {}
-    fn log(&self, _: Level, _: &str, _: Value) {}
-    fn emit(&self, _: Block) -> Running<'_, ()> {
+    fn log(&self, _: SyslogLevel, _: &str, _: Value) {}
+    fn emit(&self, _: AnswerBlock) -> BoxedFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
-    fn ask<'a>(&'a self, _: &'a str, _: Ask) -> Running<'a, Result<Value, ToolError>> {
+    fn ask<'a>(&'a self, _: &'a str, _: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::ClientLacks("questions"))))
     }
     fn state(&self) -> Option<String> {
@@ -540,24 +540,24 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Slow(Duration, SetOnce<()>);
+    struct SlowWorkSlots(Duration, SetOnce<()>);
 
-    impl Audience for Slow {
+    impl CallClient for SlowWorkSlots {
         fn progress(&self, _: Progress) {}
-        fn log(&self, _: Level, _: &str, _: Value) {}
-        fn emit(&self, block: Block) -> Running<'_, ()> {
-            Nobody.emit(block)
+        fn log(&self, _: SyslogLevel, _: &str, _: Value) {}
+        fn emit(&self, block: AnswerBlock) -> BoxedFuture<'_, ()> {
+            NoClient.emit(block)
         }
-        fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>> {
-            Nobody.ask(key, ask)
+        fn ask<'a>(&'a self, key: &'a str, ask: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
+            NoClient.ask(key, ask)
         }
         fn state(&self) -> Option<String> {
             None
         }
-        fn waited(&self) -> Duration {
+        fn time_waited(&self) -> Duration {
             self.0
         }
-        fn hurry(&self) -> Option<&SetOnce<()>> {
+        fn shutdown_requested(&self) -> Option<&SetOnce<()>> {
             Some(&self.1)
         }
     }
@@ -566,13 +566,13 @@ mod tests {
     fn the_client_s_time_moves_the_deadline() {
         let (now, hour) = (Instant::now(), Duration::from_hours(1));
         let cases = [
-            (Some(now), Duration::ZERO, Some(Stop::Deadline)),
+            (Some(now), Duration::ZERO, Some(CallStop::Deadline)),
             (Some(now), hour, None),
             (Some(now + hour), Duration::ZERO, None),
             (None, Duration::ZERO, None),
         ];
         for (deadline, waited, want) in cases {
-            let slow = Slow(waited, SetOnce::new());
+            let slow = SlowWorkSlots(waited, SetOnce::new());
             let context = CallContext::new(Arc::new(slow), CancellationToken::new(), deadline);
             assert_eq!(context.stop(), want, "{deadline:?} {waited:?}");
             assert_eq!(context.deadline(), deadline.map(|at| at + waited));
@@ -583,7 +583,7 @@ mod tests {
     async fn blocking_work_is_cancelled_when_its_future_is_dropped() {
         let (started, has_started) = tokio::sync::oneshot::channel();
         let (ended, has_ended) = tokio::sync::oneshot::channel();
-        let context = nobody();
+        let context = no_client();
         let work = context.blocking(move |context| {
             started.send(()).expect("the test waits for it");
             while context.stop().is_none() {
@@ -602,29 +602,29 @@ mod tests {
     }
 
     /// A client with a lane.
-    struct InLaneTwo;
+    struct LaneTwoClient;
 
-    impl Audience for InLaneTwo {
+    impl CallClient for LaneTwoClient {
         fn progress(&self, _: Progress) {}
-        fn log(&self, _: Level, _: &str, _: Value) {}
-        fn emit(&self, block: Block) -> Running<'_, ()> {
-            Nobody.emit(block)
+        fn log(&self, _: SyslogLevel, _: &str, _: Value) {}
+        fn emit(&self, block: AnswerBlock) -> BoxedFuture<'_, ()> {
+            NoClient.emit(block)
         }
-        fn ask<'a>(&'a self, key: &'a str, ask: Ask) -> Running<'a, Result<Value, ToolError>> {
-            Nobody.ask(key, ask)
+        fn ask<'a>(&'a self, key: &'a str, ask: ClientQuery) -> BoxedFuture<'a, Result<Value, ToolError>> {
+            NoClient.ask(key, ask)
         }
         fn state(&self) -> Option<String> {
             None
         }
-        fn work_slot(&self) -> Running<'_, WorkSlot> {
+        fn work_slot(&self) -> BoxedFuture<'_, WorkSlot> {
             Box::pin(std::future::ready(WorkSlot { lane: Some(2), held: None }))
         }
     }
 
     #[tokio::test]
     async fn blocking_work_is_in_its_client_s_lane_and_that_of_no_client_in_none() {
-        let of_a_client = CallContext::new(Arc::new(InLaneTwo), CancellationToken::new(), None);
-        for (context, want) in [(nobody(), None), (of_a_client, Some(2))] {
+        let of_a_client = CallContext::new(Arc::new(LaneTwoClient), CancellationToken::new(), None);
+        for (context, want) in [(no_client(), None), (of_a_client, Some(2))] {
             assert_eq!(context.blocking(|_| Ok(current_lane())).await.unwrap(), want);
         }
     }
@@ -632,8 +632,8 @@ mod tests {
     #[tokio::test]
     async fn a_slot_serves_several_steps_the_last_of_them_past_the_deadline() {
         let context =
-            CallContext::new(Arc::new(InLaneTwo), CancellationToken::new(), Some(Instant::now()));
-        let slot = InLaneTwo.work_slot().await;
+            CallContext::new(Arc::new(LaneTwoClient), CancellationToken::new(), Some(Instant::now()));
+        let slot = LaneTwoClient.work_slot().await;
         let step = |context: &CallContext| Ok((current_lane(), context.stop()));
         let (first, slot) = context.blocking_in(slot, step).await.unwrap();
         let (second, slot) = context.blocking_in(slot, step).await.unwrap();
@@ -645,7 +645,7 @@ mod tests {
     async fn blocking_work_of_a_cancelled_call_is_not_started() {
         let cancel = CancellationToken::new();
         cancel.cancel();
-        let context = CallContext::new(Arc::new(Nobody), cancel, None);
+        let context = CallContext::new(Arc::new(NoClient), cancel, None);
         let result = context.blocking(|_| -> Result<(), _> { panic!("it was started") }).await;
         assert!(matches!(result, Err(ToolError::Stopped(Stop::Cancelled))), "{result:?}");
     }
@@ -654,7 +654,7 @@ mod tests {
     async fn a_hurried_call_stops_as_if_its_deadline_had_come() {
         let hour = Duration::from_hours(1);
         for deadline in [None, Some(Instant::now() + hour)] {
-            let (slow, cancel) = (Arc::new(Slow(hour, SetOnce::new())), CancellationToken::new());
+            let (slow, cancel) = (Arc::new(SlowWorkSlots(hour, SetOnce::new())), CancellationToken::new());
             let context = CallContext::new(Arc::clone(&slow) as _, cancel.clone(), deadline);
             assert_eq!(context.stop(), None);
             let hurry = async { slow.1.set(()).unwrap() };

@@ -1,7 +1,7 @@
 //! Where tools, resources and prompts come from.
 
 use crate::{
-    AnyTool, App, Block, CallContext, Contents, Level, Object, ResourceInfo, Running, TemplateInfo,
+    AnyTool, App, AnswerBlock, CallContext, Contents, SyslogLevel, Object, ResourceInfo, BoxedFuture, TemplateInfo,
     ToolError,
 };
 use serde_json::Value;
@@ -11,17 +11,17 @@ use tokio::sync::broadcast;
 /// A source of tools, resources and prompts: a built-in suite, or another server.
 ///
 /// Every method has a default that offers nothing, so a provider writes only what it has.
-pub trait Provider: Send + Sync {
+pub trait ToolProvider: Send + Sync {
     /// Names the provider in routes, scopes (`code:*`) and audit lines.
     fn key(&self) -> &str;
 
     /// Other providers that it stands for, as of now, each with a key of its own. A change of theirs is told by this one.
-    fn parts(&self) -> Vec<Arc<dyn Provider>> {
+    fn parts(&self) -> Vec<Arc<dyn ToolProvider>> {
         Vec::new()
     }
 
     /// Waits until it knows what it has, for as long as a list may wait for that.
-    fn settled(&self) -> Running<'_, ()> {
+    fn settled(&self) -> BoxedFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 
@@ -36,7 +36,7 @@ pub trait Provider: Send + Sync {
     }
 
     /// The resources it has now.
-    fn resources(&self) -> Running<'_, Vec<ResourceInfo>> {
+    fn resources(&self) -> BoxedFuture<'_, Vec<ResourceInfo>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 
@@ -53,7 +53,7 @@ pub trait Provider: Send + Sync {
 
     /// Describes some of its resources, in their order, where a description takes work: only those on the page that is
     /// shown are described. `None` leaves a resource as `resources` lists it.
-    fn describe(&self, _uris: Vec<String>) -> Running<'_, Vec<Option<String>>> {
+    fn describe(&self, _uris: Vec<String>) -> BoxedFuture<'_, Vec<Option<String>>> {
         Box::pin(std::future::ready(Vec::new()))
     }
 
@@ -67,7 +67,7 @@ pub trait Provider: Send + Sync {
         &'a self,
         _uri: &'a str,
         _context: &'a CallContext,
-    ) -> Running<'a, Option<Result<Reading, ToolError>>> {
+    ) -> BoxedFuture<'a, Option<Result<ResourceReading, ToolError>>> {
         Box::pin(std::future::ready(None))
     }
 
@@ -104,29 +104,29 @@ pub trait Provider: Send + Sync {
         name: &'a str,
         _arguments: &'a Object,
         _context: &'a CallContext,
-    ) -> Running<'a, Result<PromptAnswer, ToolError>> {
+    ) -> BoxedFuture<'a, Result<PromptAnswer, ToolError>> {
         Box::pin(std::future::ready(Err(ToolError::not_found(format!(
             "no prompt is called {name}"
         )))))
     }
 
     /// Values that complete what has been typed in one of its prompts or templates; empty where it has none to offer.
-    fn complete<'a>(&'a self, _asked: &'a Completing) -> Running<'a, Completed> {
-        Box::pin(std::future::ready(Completed::default()))
+    fn complete<'a>(&'a self, _asked: &'a CompletionRequest) -> BoxedFuture<'a, CompletionValues> {
+        Box::pin(std::future::ready(CompletionValues::default()))
     }
 
     /// The least urgent level that some client wants to hear of.
-    fn set_level(&self, _level: Level) {}
+    fn set_level(&self, _level: SyslogLevel) {}
 
     /// What changes while it runs; `None` where nothing ever does.
-    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+    fn changes(&self) -> Option<broadcast::Receiver<ProviderChange>> {
         None
     }
 }
 
 /// Something changed.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum ProviderChange {
     /// The list of tools, or the schema of one.
     Tools,
     /// The list of resources.
@@ -140,7 +140,7 @@ pub enum Change {
         /// The key of the provider that it comes from.
         provider: String,
         /// How urgent.
-        level: Level,
+        level: SyslogLevel,
         /// Who says it.
         logger: String,
         /// What is said.
@@ -152,14 +152,14 @@ pub enum Change {
 
 /// What a resource holds.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Reading {
+pub struct ResourceReading {
     /// The resource, or those that it is made of.
     pub contents: Vec<Contents>,
     /// `_meta`, passed on as it came.
     pub meta: Option<Object>,
 }
 
-impl From<Vec<Contents>> for Reading {
+impl From<Vec<Contents>> for ResourceReading {
     fn from(contents: Vec<Contents>) -> Self {
         Self { contents, meta: None }
     }
@@ -167,7 +167,7 @@ impl From<Vec<Contents>> for Reading {
 
 /// What has been typed, and where.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Completing {
+pub struct CompletionRequest {
     /// What is being completed.
     pub target: CompletionTarget,
     /// The argument or variable.
@@ -180,7 +180,7 @@ pub struct Completing {
     pub meta: Object,
 }
 
-impl Completing {
+impl CompletionRequest {
     /// Nothing else has a value yet.
     pub fn new(
         target: CompletionTarget,
@@ -199,7 +199,7 @@ impl Completing {
 
 /// Values that complete what has been typed.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Completed {
+pub struct CompletionValues {
     /// The best of them.
     pub values: Vec<String>,
     /// How many there are, where that is known.
@@ -210,7 +210,7 @@ pub struct Completed {
     pub meta: Option<Object>,
 }
 
-impl From<Vec<String>> for Completed {
+impl From<Vec<String>> for CompletionValues {
     fn from(values: Vec<String>) -> Self {
         let total = u32::try_from(values.len()).ok();
         Self { values, total, more: Some(false), meta: None }
@@ -267,14 +267,14 @@ pub struct PromptAnswer {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromptMessage {
     /// Who says it.
-    pub role: Role,
+    pub role: PromptRole,
     /// What is said.
-    pub content: Block,
+    pub content: AnswerBlock,
 }
 
 /// Who says a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum PromptRole {
     /// The person.
     User,
     /// The model.

@@ -46,7 +46,7 @@ impl Direction {
 /// What was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum TrafficKind {
     /// Wants an answer.
     Request,
     /// An answer with a result.
@@ -67,7 +67,7 @@ pub enum Kind {
 
 /// Who is at the other end of a connection, and how.
 #[derive(Debug, Clone)]
-pub struct Connection {
+pub struct ConnectionInfo {
     /// On which side.
     pub hop: Hop,
     /// Its name, until it tells another.
@@ -78,7 +78,7 @@ pub struct Connection {
 
 /// One thing that was seen.
 #[derive(Debug, Serialize)]
-pub struct Entry {
+pub struct TrafficEntry {
     /// Counts up from 1.
     pub seq: u64,
     /// When, in microseconds since 1970.
@@ -95,7 +95,7 @@ pub struct Entry {
     /// To docent or from it.
     pub direction: Direction,
     /// What it is.
-    pub kind: Kind,
+    pub kind: TrafficKind,
     /// The JSON-RPC id, or null.
     pub id: Value,
     /// The method; an answer has that of its request.
@@ -125,10 +125,10 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) about: Option<u64>,
     #[serde(rename = "has_payload")]
-    pub(crate) payload: Kept,
+    pub(crate) payload: PayloadSlot,
 }
 
-impl Entry {
+impl TrafficEntry {
     /// The message itself, with secrets taken out, and whether it was cut; `None` where it is not kept, or no longer.
     pub fn payload(&self) -> Option<(Arc<str>, bool)> {
         self.payload.get().as_ref().map(|payload| (Arc::clone(&payload.text), payload.cut))
@@ -155,9 +155,9 @@ pub(crate) struct Payload {
 
 /// A payload for as long as there is room for it. Serializes as whether there is one.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(Mutex<Option<Payload>>);
+pub(crate) struct PayloadSlot(Mutex<Option<Payload>>);
 
-impl Kept {
+impl PayloadSlot {
     pub(crate) fn new(payload: Option<Payload>) -> Self {
         Self(Mutex::new(payload))
     }
@@ -175,7 +175,7 @@ impl Kept {
     }
 }
 
-impl Serialize for Kept {
+impl Serialize for PayloadSlot {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bool(self.get().is_some())
     }
@@ -183,17 +183,17 @@ impl Serialize for Kept {
 
 /// What there is after some entry.
 #[derive(Debug, Serialize)]
-pub struct Page {
+pub struct TrafficPage {
     /// In the order seen.
     #[serde(serialize_with = "entries")]
-    pub entries: Vec<Arc<Entry>>,
+    pub entries: Vec<Arc<TrafficEntry>>,
     /// The oldest entry that is kept; one more than the newest where none is.
     pub first: u64,
     /// What to read after, to go on.
     pub next: u64,
 }
 
-fn entries<S: Serializer>(entries: &[Arc<Entry>], serializer: S) -> Result<S::Ok, S::Error> {
+fn entries<S: Serializer>(entries: &[Arc<TrafficEntry>], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(entries.iter().map(|entry| &**entry))
 }
 

@@ -5,9 +5,9 @@ use url::Url;
 
 /// A secret. It never prints: not in errors, not in logs, not in `Debug`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(String);
+pub struct ProviderKey(String);
 
-impl Key {
+impl ProviderKey {
     /// A key; surrounding white space is no part of it. Blank ones are none.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -20,7 +20,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ProviderKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(…)")
     }
@@ -28,7 +28,7 @@ impl fmt::Debug for Key {
 
 /// A search provider, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Provider {
+pub enum SearchProvider {
     /// The two pages that need no script. No key.
     DuckDuckGo {
         /// Asked first.
@@ -41,25 +41,25 @@ pub enum Provider {
         /// Such as `https://search.example.org/`.
         base: Url,
         /// Sent as a bearer token, to the proxy that stands before an instance which is not for everybody.
-        key: Option<Key>,
+        key: Option<ProviderKey>,
     },
     /// Brave's interface.
     Brave {
         /// Where it is.
         base: Url,
         /// Sent as `X-Subscription-Token`.
-        key: Option<Key>,
+        key: Option<ProviderKey>,
     },
     /// Tavily's interface.
     Tavily {
         /// Where it is.
         base: Url,
         /// Sent as a bearer token.
-        key: Option<Key>,
+        key: Option<ProviderKey>,
     },
 }
 
-impl Provider {
+impl SearchProvider {
     /// `DuckDuckGo` at its own addresses.
     pub fn duckduckgo() -> Result<Self, url::ParseError> {
         let html = Url::parse("https://html.duckduckgo.com/html/")?;
@@ -67,12 +67,12 @@ impl Provider {
     }
 
     /// Brave at its own address.
-    pub fn brave(key: Option<Key>) -> Result<Self, url::ParseError> {
+    pub fn brave(key: Option<ProviderKey>) -> Result<Self, url::ParseError> {
         Ok(Self::Brave { base: Url::parse("https://api.search.brave.com/")?, key })
     }
 
     /// Tavily at its own address.
-    pub fn tavily(key: Option<Key>) -> Result<Self, url::ParseError> {
+    pub fn tavily(key: Option<ProviderKey>) -> Result<Self, url::ParseError> {
         Ok(Self::Tavily { base: Url::parse("https://api.tavily.com/")?, key })
     }
 
@@ -98,7 +98,7 @@ impl Provider {
 }
 
 /// An address below a base that may or may not end with a slash.
-pub(crate) fn below(base: &Url, path: &str) -> Url {
+pub(crate) fn join_path(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     url.set_path(&format!("{}/{path}", base.path().trim_end_matches('/')));
     url.set_query(None);
@@ -112,9 +112,9 @@ mod tests {
 
     #[test]
     fn a_key_never_prints() {
-        let key = Key::parse(" hunter2\n");
+        let key = ProviderKey::parse(" hunter2\n");
         assert_eq!(key.as_ref().map(Key::expose), Some("hunter2"));
-        let provider = Provider::brave(key).unwrap();
+        let provider = SearchProvider::brave(key).unwrap();
         assert!(!format!("{provider:?} {provider:#?}").contains("hunter2"));
         assert_eq!(Key::parse(" \n"), None);
     }

@@ -4,11 +4,11 @@ use crate::{Dialect, Id};
 use serde_json::{Map, Value, json};
 
 /// The notification with which a piece of an answer travels to the transport, which writes it as [`partial`] has it.
-pub const PARTIAL: &str = "docent/partial";
+pub const PARTIAL_METHOD: &str = "docent/partial";
 /// Where a block's metadata travels in its `_meta`; the plain dialect has it beside the text.
-pub const METADATA: &str = "docent/metadata";
+pub const METADATA_KEY: &str = "docent/metadata";
 /// Where a block's score travels in its `_meta`; the plain dialect has it beside the text.
-pub const SCORE: &str = "docent/score";
+pub const SCORE_KEY: &str = "docent/score";
 
 /// Whether answers in this dialect differ from what the newest session-era revision writes.
 pub fn needs_shaping(dialect: Dialect) -> bool {

@@ -1,6 +1,6 @@
 //! Debian's packages, without installing any: asked for with apt, as it is set up on this machine.
 
-use super::{Away, Package, ask, ending};
+use super::{PackageUnavailable, CorpusPackage, ask, ending};
 use anyhow::{Context, Result};
 use std::{
     ffi::OsString,
@@ -12,7 +12,7 @@ use std::{
 const SETTINGS: &str = "/etc/apt";
 
 /// A binary package.
-pub(super) fn binary(package: &Package, scratch: &Path) -> Result<PathBuf> {
+pub(super) fn binary(package: &CorpusPackage, scratch: &Path) -> Result<PathBuf> {
     let wanted = format!("{}={}", package.name, package.version);
     let download = || {
         let mut apt = apt_get();
@@ -28,7 +28,7 @@ pub(super) fn binary(package: &Package, scratch: &Path) -> Result<PathBuf> {
 }
 
 /// What a source package was made from: the archive of its authors, without Debian's changes.
-pub(super) fn source(package: &Package, scratch: &Path) -> Result<PathBuf> {
+pub(super) fn source(package: &CorpusPackage, scratch: &Path) -> Result<PathBuf> {
     // Most machines list binary packages alone, and their settings are not ours to change.
     let parts = scratch.join("parts");
     fs::create_dir(&parts)?;
@@ -61,9 +61,9 @@ fn apt_get() -> Command {
 
 /// Without apt, Debian is away like any registry that nobody answers for.
 fn ask_apt(apt: &mut Command) -> Result<()> {
-    ask(apt).map_err(|problem| match problem.downcast::<Away>() {
+    ask(apt).map_err(|problem| match problem.downcast::<PackageUnavailable>() {
         Ok(away) => away.into(),
-        Err(problem) => Away(format!("{problem:#}")).into(),
+        Err(problem) => PackageUnavailable(format!("{problem:#}")).into(),
     })
 }
 

@@ -1,10 +1,10 @@
 //! Licences of real packages, beside what a person read in their licence files. Each package is analysed twice: as it
 //! is, and with its licence files alone, where no manifest can tell.
 
-use super::{Context, Page, data};
+use super::{EvalContext, EvalReport, data};
 use crate::{
-    corpus::{self, Package},
-    docent::Depth,
+    corpus::{self, CorpusPackage},
+    docent::AnalyzeDepth,
 };
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
@@ -12,14 +12,14 @@ use std::{fs, path::Path};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Expectations {
-    licence: Vec<Licence>,
+struct LicenseExpectations {
+    licence: Vec<ExpectedLicense>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Licence {
-    package: Package,
+struct ExpectedLicense {
+    package: CorpusPackage,
     /// The SPDX expression that holds for the package.
     expected: String,
     /// Its licence files.
@@ -29,8 +29,8 @@ struct Licence {
     by_text: Vec<String>,
 }
 
-pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
-    let expectations: Expectations =
+pub(super) fn evaluate(context: &EvalContext<'_>, page: &mut EvalReport) -> Result<()> {
+    let expectations: LicenseExpectations =
         corpus::expectations(context.workspace, &data("licences.toml"))?;
     page.line("\n### Licences");
     page.table(&["package", "expected", "found", "by its text alone"]);
@@ -40,7 +40,7 @@ pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
         let whole = found(context, &tree)?;
         let text =
             by_text(context, &tree, &licence.files).with_context(|| licence.package.to_string())?;
-        let Licence { package, expected, by_text, .. } = licence;
+        let ExpectedLicense { package, expected, by_text, .. } = licence;
         let accepted = if by_text.is_empty() { std::slice::from_ref(expected) } else { by_text };
         let whole_right = whole.as_deref().is_some_and(|found| same(found, expected));
         let text_right =
@@ -58,13 +58,13 @@ pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-fn found(context: &Context<'_>, tree: &Path) -> Result<Option<String>> {
-    let report = context.docent.report(tree, Depth::Standard)?;
+fn found(context: &EvalContext<'_>, tree: &Path) -> Result<Option<String>> {
+    let report = context.docent.report(tree, AnalyzeDepth::Standard)?;
     Ok(report["presence"]["licenceId"].as_str().map(str::to_owned))
 }
 
 /// What the licence files tell in a folder without anything else.
-fn by_text(context: &Context<'_>, tree: &Path, files: &[String]) -> Result<Option<String>> {
+fn by_text(context: &EvalContext<'_>, tree: &Path, files: &[String]) -> Result<Option<String>> {
     let folder = tempfile::tempdir()?;
     for file in files {
         fs::copy(tree.join(file), folder.path().join(file))

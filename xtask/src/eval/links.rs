@@ -1,9 +1,9 @@
 //! Broken links of real documentation, beside those that a person found and looked at one by one.
 
-use super::{Context, Page, data};
+use super::{EvalContext, EvalReport, data};
 use crate::{
-    corpus::{self, Package},
-    docent::Depth,
+    corpus::{self, CorpusPackage},
+    docent::AnalyzeDepth,
 };
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
@@ -11,25 +11,25 @@ use serde_json::Value;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Expectations {
-    tree: Vec<Tree>,
+struct LinkExpectations {
+    tree: Vec<LinkTree>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Tree {
-    package: Package,
+struct LinkTree {
+    package: CorpusPackage,
     #[serde(default)]
-    broken: Vec<Link>,
+    broken: Vec<ExpectedLink>,
     /// Links of which one may say either.
     #[serde(default)]
-    either: Vec<Disputed>,
+    either: Vec<DisputedLinks>,
 }
 
 /// A link that leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Link {
+struct ExpectedLink {
     path: String,
     line: u64,
     target: String,
@@ -39,15 +39,15 @@ struct Link {
 /// Links that may be called broken or not.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Disputed {
+struct DisputedLinks {
     /// As written; with `*` at its end, every target that starts so.
     target: String,
     /// Why both can be said.
     reason: String,
 }
 
-impl Disputed {
-    fn covers(&self, link: &Link) -> bool {
+impl DisputedLinks {
+    fn covers(&self, link: &ExpectedLink) -> bool {
         match self.target.strip_suffix('*') {
             Some(start) => link.target.starts_with(start),
             None => link.target == self.target,
@@ -55,8 +55,8 @@ impl Disputed {
     }
 }
 
-pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
-    let expectations: Expectations = corpus::expectations(context.workspace, &data("links.toml"))?;
+pub(super) fn evaluate(context: &EvalContext<'_>, page: &mut EvalReport) -> Result<()> {
+    let expectations: LinkExpectations = corpus::expectations(context.workspace, &data("links.toml"))?;
     page.line(
         "\n### Broken links\n\nA target that a document names more than once may be told once.",
     );
@@ -64,7 +64,7 @@ pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
     let mut notes = Vec::new();
     for tree in &expectations.tree {
         let Some(folder) = context.tree(&tree.package, page)? else { continue };
-        let report = context.docent.report(&folder, Depth::Deep)?;
+        let report = context.docent.report(&folder, AnalyzeDepth::Deep)?;
         let found = broken(&report).with_context(|| tree.package.to_string())?;
         let judged = judge(&tree.broken, found, &tree.either);
         let right = judged.notes.is_empty();
@@ -93,12 +93,12 @@ pub(super) fn evaluate(context: &Context<'_>, page: &mut Page) -> Result<()> {
     Ok(())
 }
 
-fn broken(report: &Value) -> Result<Vec<Link>> {
+fn broken(report: &Value) -> Result<Vec<ExpectedLink>> {
     let links = report["links"]["broken"].as_array().context("the report has no links")?;
     let text = |link: &Value, key: &str| link[key].as_str().unwrap_or_default().to_owned();
     Ok(links
         .iter()
-        .map(|link| Link {
+        .map(|link| ExpectedLink {
             path: text(link, "path"),
             line: link["line"].as_u64().unwrap_or_default(),
             target: text(link, "target"),
@@ -109,7 +109,7 @@ fn broken(report: &Value) -> Result<Vec<Link>> {
 
 /// How the links that were found compare with those that are there.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Judged {
+struct LinkComparison {
     /// In the right document.
     found: usize,
     /// Of them, those with another line or another problem than is there.
@@ -120,8 +120,8 @@ struct Judged {
     notes: Vec<String>,
 }
 
-fn judge(expected: &[Link], mut found: Vec<Link>, either: &[Disputed]) -> Judged {
-    let mut judged = Judged::default();
+fn judge(expected: &[ExpectedLink], mut found: Vec<ExpectedLink>, either: &[DisputedLinks]) -> LinkComparison {
+    let mut judged = LinkComparison::default();
     // Those that are told with their line come first, so that one told with another line can't take their place.
     let mut left = Vec::new();
     let all = found.clone();
@@ -149,9 +149,9 @@ fn judge(expected: &[Link], mut found: Vec<Link>, either: &[Disputed]) -> Judged
     judged
 }
 
-impl Judged {
+impl LinkComparison {
     /// Notes a link that was found, told as it may be.
-    fn take(&mut self, link: &Link, told: &Link) {
+    fn take(&mut self, link: &ExpectedLink, told: &ExpectedLink) {
         self.found += 1;
         if told == link {
             return;
@@ -164,16 +164,16 @@ impl Judged {
     }
 }
 
-fn at_place(one: &Link, other: &Link) -> bool {
+fn at_place(one: &ExpectedLink, other: &ExpectedLink) -> bool {
     one.path == other.path && one.target == other.target
 }
 
-fn at_line(one: &Link, other: &Link) -> bool {
+fn at_line(one: &ExpectedLink, other: &ExpectedLink) -> bool {
     at_place(one, other) && one.line == other.line
 }
 
 /// Takes the first one that suits out of the list.
-fn take(links: &mut Vec<Link>, suits: impl Fn(&Link) -> bool) -> Option<Link> {
+fn take(links: &mut Vec<ExpectedLink>, suits: impl Fn(&ExpectedLink) -> bool) -> Option<ExpectedLink> {
     let at = links.iter().position(suits)?;
     Some(links.remove(at))
 }
@@ -183,9 +183,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn link(line: u64, target: &str) -> Link {
+    fn link(line: u64, target: &str) -> ExpectedLink {
         let (path, problem) = ("a.md".to_owned(), "missing-file".to_owned());
-        Link { path, line, target: target.to_owned(), problem }
+        ExpectedLink { path, line, target: target.to_owned(), problem }
     }
 
     #[test]
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn links_are_compared_one_by_one() {
-        let check = |found: &[Link], expected: [usize; 4]| {
-            let either = [Disputed { target: "/site/*".to_owned(), reason: String::new() }];
+        let check = |found: &[ExpectedLink], expected: [usize; 4]| {
+            let either = [DisputedLinks { target: "/site/*".to_owned(), reason: String::new() }];
             let there = [link(3, "b.md"), link(3, "c.md"), link(9, "b.md")];
             let judged = judge(&there, found.to_vec(), &either);
             let numbers = [judged.found, judged.told_wrong, judged.missed, judged.invented];

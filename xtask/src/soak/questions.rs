@@ -1,8 +1,8 @@
 //! What the clients ask, and how an answer is told from another client's: every question carries a mark of its own.
 
 use super::{
-    desk::{self, Promise},
-    random::Random,
+    flaky_server::{self, SideEffects},
+    random::XorShift,
 };
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -11,20 +11,20 @@ use std::fmt::Write as _;
 /// Files under this folder of the project are enough for a call that takes a while.
 pub(super) const LONG_FOLDER: &str = "many";
 /// What one key may use and the other may not, so that the lists of tools differ.
-const ALPHAS_TOOL: &str = "check_documentation";
+const ALPHA_ONLY_TOOL: &str = "check_documentation";
 /// What every mark begins with; no file of the project holds it.
-const MARK: &str = "mark-";
+const MARK_PREFIX: &str = "mark-";
 
 /// Whose key a client shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Principal {
+pub(super) enum SoakPrincipal {
     /// May use everything.
     Alpha,
-    /// May not use [`ALPHAS_TOOL`].
+    /// May not use [`ALPHA_ONLY_TOOL`].
     Beta,
 }
 
-impl Principal {
+impl SoakPrincipal {
     /// The name that audit lines carry.
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -54,16 +54,16 @@ impl Principal {
 
 /// Who asks.
 #[derive(Debug, Clone)]
-pub(super) struct Asker {
+pub(super) struct SoakIdentity {
     /// `c0017`: in the name of the client's own source file and document.
     pub(super) name: String,
-    pub(super) principal: Principal,
+    pub(super) principal: SoakPrincipal,
 }
 
-impl Asker {
+impl SoakIdentity {
     /// The client of this number; every other one shows the second key.
     pub(super) fn numbered(number: usize) -> Self {
-        let principal = if number.is_multiple_of(2) { Principal::Alpha } else { Principal::Beta };
+        let principal = if number.is_multiple_of(2) { SoakPrincipal::Alpha } else { SoakPrincipal::Beta };
         Self { name: format!("c{number:04}"), principal }
     }
 
@@ -75,7 +75,7 @@ impl Asker {
 
 /// The kinds of questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum QuestionKind {
     Ping,
     List,
     Query,
@@ -87,31 +87,31 @@ pub(super) enum Kind {
     Prompt,
     Long,
     /// A tool of one of the servers behind docent.
-    Desk(Promise),
+    FlakyServer(SideEffects),
 }
 
 /// How often each is asked, of a hundred.
-const MIX: [(Kind, u32); 13] = [
-    (Kind::Ping, 8),
-    (Kind::List, 2),
-    (Kind::Query, 20),
-    (Kind::Search, 14),
-    (Kind::Parse, 12),
-    (Kind::Outline, 6),
-    (Kind::ReadOwn, 10),
-    (Kind::ReadMissing, 6),
-    (Kind::Prompt, 6),
-    (Kind::Long, 2),
-    (Kind::Desk(Promise::Reads), 6),
-    (Kind::Desk(Promise::Repeats), 4),
-    (Kind::Desk(Promise::None), 4),
+const QUESTION_MIX: [(QuestionKind, u32); 13] = [
+    (QuestionKind::Ping, 8),
+    (QuestionKind::List, 2),
+    (QuestionKind::Query, 20),
+    (QuestionKind::Search, 14),
+    (QuestionKind::Parse, 12),
+    (QuestionKind::Outline, 6),
+    (QuestionKind::ReadOwn, 10),
+    (QuestionKind::ReadMissing, 6),
+    (QuestionKind::Prompt, 6),
+    (QuestionKind::Long, 2),
+    (QuestionKind::FlakyServer(SideEffects::Reads), 6),
+    (QuestionKind::FlakyServer(SideEffects::Repeats), 4),
+    (QuestionKind::FlakyServer(SideEffects::None), 4),
 ];
 
-impl Kind {
+impl QuestionKind {
     /// One of the mix.
-    pub(super) fn pick(random: &mut Random) -> Self {
+    pub(super) fn pick(random: &mut XorShift) -> Self {
         let mut left = random.below(100);
-        for (kind, share) in MIX {
+        for (kind, share) in QUESTION_MIX {
             if left < share {
                 return kind;
             }
@@ -123,7 +123,7 @@ impl Kind {
 
 /// One request and what its answer must show.
 #[derive(Debug, Clone)]
-pub(super) struct Question {
+pub(super) struct SoakQuestion {
     pub(super) id: u32,
     pub(super) method: &'static str,
     /// The tool, the address or the prompt; empty where the method has none.
@@ -131,28 +131,28 @@ pub(super) struct Question {
     pub(super) params: Map<String, Value>,
     /// What the answer must hold somewhere.
     pub(super) expected: String,
-    principal: Principal,
-    kind: Kind,
+    principal: SoakPrincipal,
+    kind: QuestionKind,
     /// Which server behind docent it goes to, where it goes to one.
-    desk: Option<u32>,
+    server: Option<u32>,
 }
 
 /// What an answer turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum AnswerVerdict {
     /// The answer to this question.
     Own,
     /// Its server behind docent is gone, and the answer says which.
-    Told,
+    ServerGone,
     /// Shows what another client asked or may see.
-    Crossed(String),
+    Foreign(String),
     /// Neither.
     Wrong(String),
 }
 
-impl Question {
+impl SoakQuestion {
     /// A question of a client, the `id`th on its connection.
-    pub(super) fn new(asker: &Asker, kind: Kind, (id, sequence): (u32, u32)) -> Self {
+    pub(super) fn new(asker: &SoakIdentity, kind: QuestionKind, (id, sequence): (u32, u32)) -> Self {
         let mark = format!("{MARK}{}-{}-{sequence:06}", asker.principal.name(), asker.name);
         let missing = format!("src/{mark}.ts");
         let tool = |name: &str, arguments: Value| {
@@ -160,50 +160,50 @@ impl Question {
         };
         let read = |uri: String| ("resources/read", uri.clone(), json!({ "uri": uri }));
         let mut expected = mark.clone();
-        let desk = matches!(kind, Kind::Desk(_)).then_some(sequence % desk::DESKS);
+        let server = matches!(kind, Kind::Desk(_)).then_some(sequence % flaky_server::FLAKY_SERVERS);
         let (method, target, params) = match kind {
-            Kind::Ping => {
+            QuestionKind::Ping => {
                 expected.clear();
                 ("ping", String::new(), json!({}))
             }
-            Kind::List => {
+            QuestionKind::List => {
                 "parse_files".clone_into(&mut expected);
                 ("tools/list", String::new(), json!({}))
             }
-            Kind::Query => tool("query_annotations", json!({"query": format!("late fee {mark}")})),
-            Kind::Search => {
+            QuestionKind::Query => tool("query_annotations", json!({"query": format!("late fee {mark}")})),
+            QuestionKind::Search => {
                 expected.clone_from(&asker.name);
                 let query = format!("opening hours of desk {} {mark}", asker.name);
                 tool("search_documentation", json!({ "query": query }))
             }
-            Kind::Parse => tool("parse_files", json!({"files": [asker.source(), missing]})),
-            Kind::Outline => tool("outline", json!({ "path": missing })),
-            Kind::ReadOwn => {
+            QuestionKind::Parse => tool("parse_files", json!({"files": [asker.source(), missing]})),
+            QuestionKind::Outline => tool("outline", json!({ "path": missing })),
+            QuestionKind::ReadOwn => {
                 expected.clone_from(&asker.name);
                 read(format!("ast://project/{}", asker.source()))
             }
-            Kind::ReadMissing => read(format!("ast://project/{missing}")),
-            Kind::Prompt => {
+            QuestionKind::ReadMissing => read(format!("ast://project/{missing}")),
+            QuestionKind::Prompt => {
                 // Prompts need every scope.
-                if asker.principal == Principal::Beta {
+                if asker.principal == SoakPrincipal::Beta {
                     "Unknown prompt".clone_into(&mut expected);
                 }
                 let arguments = json!({"question": format!("What does {mark} say?")});
                 let name = "answer_from_docs";
                 ("prompts/get", name.to_owned(), json!({"name": name, "arguments": arguments}))
             }
-            Kind::Long => tool("parse_files", json!({"files": [LONG_FOLDER, missing]})),
-            Kind::Desk(promise) => {
+            QuestionKind::Long => tool("parse_files", json!({"files": [LONG_FOLDER, missing]})),
+            QuestionKind::FlakyServer(promise) => {
                 let name = format!("{}__{}", desk::name(desk.unwrap_or_default()), promise.tool());
                 // Some are under way whenever a server is killed.
                 tool(&name, json!({"text": mark, "pause_ms": sequence.wrapping_mul(7) % 300}))
             }
         };
         let mut params = if let Value::Object(params) = params { params } else { Map::new() };
-        if kind == Kind::Long {
+        if kind == QuestionKind::Long {
             params.insert("_meta".to_owned(), json!({"progressToken": mark}));
         }
-        Self { id, method, target, params, expected, principal: asker.principal, kind, desk }
+        Self { id, method, target, params, expected, principal: asker.principal, kind, server }
     }
 
     /// The request; the stateless revision wants to know more of the client in each.
@@ -220,47 +220,47 @@ impl Question {
     }
 
     /// Whether an answer with this question's id is its answer.
-    pub(super) fn judge(&self, answer: &Value) -> Verdict {
+    pub(super) fn judge(&self, answer: &Value) -> AnswerVerdict {
         let text = answer.to_string();
         if let Some(foreign) = foreign_mark(&text, &self.expected) {
-            return Verdict::Crossed(format!("{} was answered with {foreign}", self.shown()));
+            return AnswerVerdict::Foreign(format!("{} was answered with {foreign}", self.shown()));
         }
         let wrong = |why: &str| {
             let start: String = text.chars().take(300).collect();
-            Verdict::Wrong(format!("{}: {why}: {start}", self.shown()))
+            AnswerVerdict::Wrong(format!("{}: {why}: {start}", self.shown()))
         };
-        if self.desk.is_some_and(|desk| is_told(answer, &text, desk)) {
-            return Verdict::Told;
+        if self.server.is_some_and(|desk| names_gone_server(answer, &text, desk)) {
+            return AnswerVerdict::ServerGone;
         }
         if !text.contains(&self.expected) {
             return wrong("the answer holds no mark");
         }
         match self.kind {
-            Kind::Ping
+            QuestionKind::Ping
                 if answer["result"] != json!({}) && answer["result"]["resultType"].is_null() =>
             {
                 wrong("not the answer to a ping")
             }
-            Kind::List => {
+            QuestionKind::List => {
                 let named = format!("\"name\":\"{ALPHAS_TOOL}\"");
-                if text.contains(&named) == (self.principal == Principal::Alpha) {
-                    Verdict::Own
+                if text.contains(&named) == (self.principal == SoakPrincipal::Alpha) {
+                    AnswerVerdict::Own
                 } else {
-                    Verdict::Crossed(format!("{} was shown the other key's tools", self.shown()))
+                    AnswerVerdict::Foreign(format!("{} was shown the other key's tools", self.shown()))
                 }
             }
-            _ => Verdict::Own,
+            _ => AnswerVerdict::Own,
         }
     }
 
     /// What the audit must have of this question; nothing for one that leaves no line.
-    pub(super) fn trace(&self) -> Option<Trace> {
+    pub(super) fn trace(&self) -> Option<AuditTrace> {
         let line = match self.method {
             // The address says it all: a read has no arguments.
-            "resources/read" => Trace::of(self.principal.name(), self.method, &self.target, ""),
+            "resources/read" => AuditTrace::of(self.principal.name(), self.method, &self.target, ""),
             "tools/call" | "prompts/get" => {
                 let digest = digest(&self.params["arguments"]);
-                Trace::of(self.principal.name(), self.method, &self.target, &digest)
+                AuditTrace::of(self.principal.name(), self.method, &self.target, &digest)
             }
             _ => return None,
         };
@@ -268,35 +268,35 @@ impl Question {
     }
 
     /// Which server behind docent it goes to.
-    pub(super) fn desk(&self) -> Option<u32> {
-        self.desk
+    pub(super) fn server(&self) -> Option<u32> {
+        self.server
     }
 
     /// What is signed by it.
-    pub(super) fn signs(&self) -> Option<&str> {
-        (self.kind == Kind::Desk(Promise::None)).then_some(self.expected.as_str())
+    pub(super) fn signed_text(&self) -> Option<&str> {
+        (self.kind == QuestionKind::FlakyServer(SideEffects::None)).then_some(self.expected.as_str())
     }
 
-    fn shown(&self) -> String {
+    fn describe(&self) -> String {
         format!("{} {} (id {}, {})", self.method, self.target, self.id, self.expected)
     }
 }
 
 /// Whether an answer is an error that names the server behind docent.
-fn is_told(answer: &Value, text: &str, desk: u32) -> bool {
+fn names_gone_server(answer: &Value, text: &str, desk: u32) -> bool {
     let failed = answer.get("error").is_some() || answer["result"]["isError"] == true;
     failed && text.contains(&format!("the server `{}`", desk::name(desk)))
 }
 
 /// True when a progress notification is about a question of this client.
-pub(super) fn is_own_progress(asker: &Asker, token: &Value) -> bool {
+pub(super) fn is_own_progress(asker: &SoakIdentity, token: &Value) -> bool {
     let own = format!("{MARK}{}-{}-", asker.principal.name(), asker.name);
     token.as_str().is_some_and(|token| token.starts_with(&own))
 }
 
 /// A mark in the text that is not the expected one.
 fn foreign_mark(text: &str, expected: &str) -> Option<String> {
-    let mut marks = text.split(MARK).skip(1).map(|after| {
+    let mut marks = text.split(MARK_PREFIX).skip(1).map(|after| {
         let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
         format!("{MARK}{}", after.get(..end.unwrap_or(after.len())).unwrap_or_default())
     });
@@ -306,9 +306,9 @@ fn foreign_mark(text: &str, expected: &str) -> Option<String> {
 
 /// One line of the audit, short enough to keep a million of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Trace([u8; 16]);
+pub(super) struct AuditTrace([u8; 16]);
 
-impl Trace {
+impl AuditTrace {
     /// Principal, method, target and digest of the arguments.
     pub(super) fn of(principal: &str, method: &str, target: &str, digest: &str) -> Self {
         let whole = Sha256::digest(format!("{principal}\n{method}\n{target}\n{digest}"));
@@ -334,20 +334,20 @@ fn digest(arguments: &Value) -> String {
 mod tests {
     use super::*;
 
-    const KINDS: [Kind; 13] = [
-        Kind::Ping,
-        Kind::List,
-        Kind::Query,
-        Kind::Search,
-        Kind::Parse,
-        Kind::Outline,
-        Kind::ReadOwn,
-        Kind::ReadMissing,
-        Kind::Prompt,
-        Kind::Long,
-        Kind::Desk(Promise::Reads),
-        Kind::Desk(Promise::Repeats),
-        Kind::Desk(Promise::None),
+    const KINDS: [QuestionKind; 13] = [
+        QuestionKind::Ping,
+        QuestionKind::List,
+        QuestionKind::Query,
+        QuestionKind::Search,
+        QuestionKind::Parse,
+        QuestionKind::Outline,
+        QuestionKind::ReadOwn,
+        QuestionKind::ReadMissing,
+        QuestionKind::Prompt,
+        QuestionKind::Long,
+        QuestionKind::FlakyServer(SideEffects::Reads),
+        QuestionKind::FlakyServer(SideEffects::Repeats),
+        QuestionKind::FlakyServer(SideEffects::None),
     ];
 
     fn answer(text: &str) -> Value {
@@ -357,8 +357,8 @@ mod tests {
     #[test]
     fn the_mix_is_whole() {
         assert_eq!(MIX.iter().map(|(_, share)| share).sum::<u32>(), 100);
-        let mut random = Random::new(7);
-        let picked: Vec<Kind> = (0..2000).map(|_| Kind::pick(&mut random)).collect();
+        let mut random = XorShift::new(7);
+        let picked: Vec<QuestionKind> = (0..2000).map(|_| QuestionKind::pick(&mut random)).collect();
         for kind in KINDS {
             assert!(picked.contains(&kind), "{kind:?} is never asked");
         }
@@ -367,42 +367,42 @@ mod tests {
     #[test]
     fn answers_are_told_apart() {
         let check = |kind, text: &str, expected: &str| {
-            let question = Question::new(&Asker::numbered(17), kind, (3, 5));
+            let question = SoakQuestion::new(&SoakIdentity::numbered(17), kind, (3, 5));
             let verdict = format!("{:?}", question.judge(&answer(text)));
             assert!(verdict.starts_with(expected), "{kind:?} {text}: {verdict}");
         };
-        check(Kind::Query, "nothing like \"late fee mark-beta-c0017-000005\"", "Own");
-        check(Kind::Query, "nothing like \"late fee mark-beta-c0017-000006\"", "Crossed");
-        check(Kind::Query, "nothing like \"late fee mark-alpha-c0018-000005\"", "Crossed");
-        check(Kind::Query, "own mark-beta-c0017-000005, foreign mark-beta-c0019-000005", "Crossed");
-        check(Kind::Query, "internal error", "Wrong");
-        check(Kind::Search, "desk c0017 opens at nine", "Own");
-        check(Kind::Search, "desk c0018 opens at nine", "Wrong");
-        check(Kind::Ping, "a result", "Wrong");
-        check(Kind::List, "parse_files", "Own");
+        check(QuestionKind::Query, "nothing like \"late fee mark-beta-c0017-000005\"", "Own");
+        check(QuestionKind::Query, "nothing like \"late fee mark-beta-c0017-000006\"", "Crossed");
+        check(QuestionKind::Query, "nothing like \"late fee mark-alpha-c0018-000005\"", "Crossed");
+        check(QuestionKind::Query, "own mark-beta-c0017-000005, foreign mark-beta-c0019-000005", "Crossed");
+        check(QuestionKind::Query, "internal error", "Wrong");
+        check(QuestionKind::Search, "desk c0017 opens at nine", "Own");
+        check(QuestionKind::Search, "desk c0018 opens at nine", "Wrong");
+        check(QuestionKind::Ping, "a result", "Wrong");
+        check(QuestionKind::List, "parse_files", "Own");
     }
 
     #[test]
     fn a_server_that_is_gone_is_named() {
         let check = |kind, failed: bool, text: &str, expected: &str| {
-            let question = Question::new(&Asker::numbered(17), kind, (3, 5));
+            let question = SoakQuestion::new(&SoakIdentity::numbered(17), kind, (3, 5));
             let answer = json!({"result": {"isError": failed, "content": [{"text": text}]}});
             let verdict = format!("{:?}", question.judge(&answer));
             assert!(verdict.starts_with(expected), "{kind:?} {text}: {verdict}");
         };
-        let desk = Kind::Desk(Promise::Reads);
+        let desk = QuestionKind::FlakyServer(SideEffects::Reads);
         check(desk, true, "the server `desk2`: the program ended its output", "Told");
         check(desk, true, "the server `desk1`: the program ended its output", "Wrong");
         check(desk, false, "the server `desk2`: the program ended its output", "Wrong");
         check(desk, false, "look mark-beta-c0017-000005 by 7", "Own");
         check(desk, false, "look mark-beta-c0017-000008 by 7", "Crossed");
-        check(Kind::Query, true, "the server `desk2`: the program ended its output", "Wrong");
+        check(QuestionKind::Query, true, "the server `desk2`: the program ended its output", "Wrong");
     }
 
     #[test]
     fn lists_of_tools_belong_to_a_key() {
         let check = |number, tools: &[&str], expected: &str| {
-            let question = Question::new(&Asker::numbered(number), Kind::List, (1, 1));
+            let question = SoakQuestion::new(&SoakIdentity::numbered(number), QuestionKind::List, (1, 1));
             let tools: Vec<Value> = tools.iter().map(|name| json!({ "name": name })).collect();
             let verdict = format!("{:?}", question.judge(&json!({"result": {"tools": tools}})));
             assert!(verdict.starts_with(expected), "{number} {tools:?}: {verdict}");
@@ -417,7 +417,7 @@ mod tests {
     #[test]
     fn traces_differ_by_question_and_digests_are_the_audits() {
         let trace = |client, kind, sequence| {
-            Question::new(&Asker::numbered(client), kind, (1, sequence)).trace()
+            SoakQuestion::new(&SoakIdentity::numbered(client), kind, (1, sequence)).trace()
         };
         assert_eq!(trace(1, Kind::Query, 1), trace(1, Kind::Query, 1));
         assert_ne!(trace(1, Kind::Query, 1), trace(1, Kind::Query, 2));
@@ -435,7 +435,7 @@ mod tests {
 
     #[test]
     fn progress_belongs_to_a_client() {
-        let asker = Asker::numbered(17);
+        let asker = SoakIdentity::numbered(17);
         for (token, own) in [
             (json!("mark-beta-c0017-000001"), true),
             (json!("mark-beta-c0018-000001"), false),
@@ -448,7 +448,7 @@ mod tests {
 
     #[test]
     fn stateless_requests_say_who_asks() {
-        let question = Question::new(&Asker::numbered(2), Kind::Long, (9, 1));
+        let question = SoakQuestion::new(&SoakIdentity::numbered(2), QuestionKind::Long, (9, 1));
         let meta = &question.message(true)["params"]["_meta"];
         assert_eq!(meta["progressToken"], "mark-alpha-c0002-000001");
         assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");

@@ -2,9 +2,9 @@
 
 /// A generator of the xorshift kind.
 #[derive(Debug, Clone)]
-pub(super) struct Random(u64);
+pub(super) struct XorShift(u64);
 
-impl Random {
+impl XorShift {
     /// One for each client or fault: another seed gives other numbers.
     pub(super) fn new(seed: u64) -> Self {
         // The multiplier spreads small seeds over all bits; zero would stay zero for ever.
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn numbers_stay_below_the_bound_and_reach_all_of_it() {
-        let mut random = Random::new(3);
+        let mut random = XorShift::new(3);
         let mut seen = [0; 10];
         for _ in 0..1000 {
             seen[random.below(10) as usize] += 1;

@@ -1,6 +1,6 @@
 //! The door that a browser comes back to: a listener on this machine that takes one redirect.
 
-use crate::{Failure, courier::shortened};
+use crate::{TransportFailure, http_sender::shorten};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
@@ -8,32 +8,32 @@ use tokio::{
 };
 use url::Url;
 
-const PATH: &str = "/callback";
+const CALLBACK_PATH: &str = "/callback";
 /// A request line, which holds the code, may be as long as this, and come as slowly.
-const LINE_BYTES: u64 = 16 * 1024;
-const LINE_TIME: Duration = Duration::from_secs(5);
+const MAX_REQUEST_HEAD_BYTES: u64 = 16 * 1024;
+const REQUEST_HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The address of the door at `port`.
-pub(super) fn uri(port: u16) -> String {
+pub(super) fn callback_uri(port: u16) -> String {
     format!("http://127.0.0.1:{port}{PATH}")
 }
 
 /// What the browser brings.
-pub(super) struct Brought {
+pub(super) struct CallbackParameters {
     pub(super) code: String,
     pub(super) issuer: Option<String>,
 }
 
-pub(super) struct Door {
+pub(super) struct CallbackListener {
     listener: TcpListener,
     port: u16,
 }
 
-impl Door {
+impl CallbackListener {
     /// Opens the door at the wished port; at any, if that is taken and may be another.
-    pub(super) async fn open(wished: Option<u16>, any: bool) -> Result<Self, Failure> {
+    pub(super) async fn open(wished: Option<u16>, any: bool) -> Result<Self, TransportFailure> {
         let told = |error: std::io::Error| {
-            Failure::Unauthorized(format!(
+            TransportFailure::Unauthorized(format!(
                 "no port can be opened for the browser to come back to: {error}"
             ))
         };
@@ -51,12 +51,12 @@ impl Door {
     }
 
     /// Waits for the redirect with this `state`. Others are sent away, and end nothing: anybody on this machine can knock.
-    pub(super) async fn wait(&self, state: &str) -> Result<Brought, Failure> {
+    pub(super) async fn wait(&self, state: &str) -> Result<CallbackParameters, TransportFailure> {
         loop {
             let Ok((stream, _)) = self.listener.accept().await else { continue };
             let mut stream = BufReader::new(stream);
-            let Ok(Some(target)) = timeout(LINE_TIME, target(&mut stream)).await else { continue };
-            let verdict = judge(&target, state);
+            let Ok(Some(target)) = timeout(REQUEST_HEAD_TIMEOUT, target(&mut stream)).await else { continue };
+            let verdict = parse_redirect(&target, state);
             let (status, text) = match &verdict {
                 None => ("404 Not Found", "Nothing is here."),
                 Some(Ok(_)) => ("200 OK", "You are signed in. You can close this page."),
@@ -70,8 +70,8 @@ impl Door {
                 page.len()
             );
             // The person sees a broken page; what was brought counts.
-            let _unseen = timeout(LINE_TIME, stream.write_all(answer.as_bytes())).await;
-            let _unsent = timeout(LINE_TIME, stream.shutdown()).await;
+            let _unseen = timeout(REQUEST_HEAD_TIMEOUT, stream.write_all(answer.as_bytes())).await;
+            let _unsent = timeout(REQUEST_HEAD_TIMEOUT, stream.shutdown()).await;
             if let Some(verdict) = verdict {
                 return verdict;
             }
@@ -81,7 +81,7 @@ impl Door {
 
 /// What a request asks for, if it is a GET. The rest of its head is read, so that the answer is not lost with it.
 async fn target(stream: &mut BufReader<TcpStream>) -> Option<String> {
-    let mut head = stream.take(LINE_BYTES);
+    let mut head = stream.take(MAX_REQUEST_HEAD_BYTES);
     let mut line = String::new();
     head.read_line(&mut line).await.ok()?;
     let target = line.strip_prefix("GET ")?.split(' ').next()?.to_owned();
@@ -94,9 +94,9 @@ async fn target(stream: &mut BufReader<TcpStream>) -> Option<String> {
 }
 
 /// What a request means: nothing to us, a code, or the end of signing in.
-fn judge(target: &str, state: &str) -> Option<Result<Brought, Failure>> {
+fn parse_redirect(target: &str, state: &str) -> Option<Result<CallbackParameters, TransportFailure>> {
     let url = Url::parse("http://127.0.0.1").and_then(|base| base.join(target)).ok()?;
-    if url.path() != PATH {
+    if url.path() != CALLBACK_PATH {
         return None;
     }
     let value = |name: &str| {
@@ -109,11 +109,11 @@ fn judge(target: &str, state: &str) -> Option<Result<Brought, Failure>> {
         return None;
     }
     let verdict = match (value("code"), value("error")) {
-        (Some(code), None) => Ok(Brought { code, issuer: value("iss") }),
+        (Some(code), None) => Ok(CallbackParameters { code, issuer: value("iss") }),
         (_, error) => {
             let error = error.unwrap_or_else(|| "no code came back".to_owned());
             let why = value("error_description").unwrap_or_default();
-            Err(Failure::Unauthorized(format!(
+            Err(TransportFailure::Unauthorized(format!(
                 "signing in failed: {}",
                 shortened(&format!("{error} {why}"))
             )))
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn redirects_are_judged() {
         let check = |target: &str, expected: Option<Result<(&str, Option<&str>), &str>>| match (
-            judge(target, "s"),
+            parse_redirect(target, "s"),
             expected,
         ) {
             (None, None) => {}
@@ -164,7 +164,7 @@ mod tests {
 
     #[tokio::test]
     async fn knocks_that_are_not_the_redirect_change_nothing() {
-        let door = Door::open(None, true).await.unwrap();
+        let door = CallbackListener::open(None, true).await.unwrap();
         let address = ("127.0.0.1", door.port());
         let knocking = async {
             drop(TcpStream::connect(address).await.unwrap());

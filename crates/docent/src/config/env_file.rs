@@ -20,19 +20,19 @@ pub enum EnvFile {
 
 impl EnvFile {
     /// The value of `--env-file`, which is empty where the flag stands alone.
-    pub(crate) fn of_flag(value: OsString) -> Self {
+    pub(crate) fn from_flag(value: OsString) -> Self {
         if value.is_empty() { Self::OfRoot } else { Self::At(value.into()) }
     }
 }
 
 /// The variables of docent in the file that `--env-file` asks for, in the order written.
-pub(super) struct Variables {
+pub(super) struct EnvFileVariables {
     pub(super) path: PathBuf,
     pub(super) pairs: Vec<(String, String)>,
 }
 
 /// Reads the file that `--env-file` asks for; `None` without the flag.
-pub(super) fn read(inputs: &layers::Inputs) -> Result<Option<Variables>, ConfigError> {
+pub(super) fn read(inputs: &layers::ConfigInputs) -> Result<Option<EnvFileVariables>, ConfigError> {
     let (path, text) = match &inputs.flags.env_file {
         None => return Ok(None),
         Some(EnvFile::OfRoot) => {
@@ -47,17 +47,17 @@ pub(super) fn read(inputs: &layers::Inputs) -> Result<Option<Variables>, ConfigE
         }
     };
     let text = text.map_err(|source| ConfigError::ReadEnvFile { path: path.clone(), source })?;
-    let pairs = parse(&text).map_err(|Malformed { line, message }| ConfigError::EnvFile {
+    let pairs = parse(&text).map_err(|EnvFileError { line, message }| ConfigError::EnvFile {
         path: path.clone(),
         line,
         message,
     })?;
     let pairs = pairs.into_iter().filter(|(name, value)| is_known(name) && !value.is_empty());
-    Ok(Some(Variables { path, pairs: pairs.collect() }))
+    Ok(Some(EnvFileVariables { path, pairs: pairs.collect() }))
 }
 
 /// What to tell the user of the root's file, where it sets variables of docent and `--env-file` is not given.
-pub(super) fn ignored(inputs: &layers::Inputs) -> Option<String> {
+pub(super) fn ignored_file_warning(inputs: &layers::ConfigInputs) -> Option<String> {
     if inputs.flags.env_file.is_some() {
         return None;
     }
@@ -89,32 +89,32 @@ fn names(text: &str) -> Vec<String> {
         Ok(pairs) => pairs.into_iter().map(|(name, _)| name).collect(),
         Err(_) => text
             .lines()
-            .filter_map(|line| Some(declared(line.split_once('=')?.0)?.to_owned()))
+            .filter_map(|line| Some(variable_name(line.split_once('=')?.0)?.to_owned()))
             .collect(),
     }
 }
 
 /// What is wrong with a line. The line itself is left out: it may hold a secret.
 #[derive(Debug, PartialEq, Eq)]
-struct Malformed {
+struct EnvFileError {
     line: usize,
     message: String,
 }
 
 /// Reads `NAME=value` lines: comments, `export`, quotes and values of several lines as shells and dotenv have them.
 /// Nothing is expanded.
-fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
+fn parse(text: &str) -> Result<Vec<(String, String)>, EnvFileError> {
     let mut pairs = Vec::new();
     let mut lines = text.lines().enumerate();
     while let Some((at, line)) = lines.next() {
-        let malformed = |message: &str| Malformed { line: at + 1, message: message.to_owned() };
+        let malformed = |message: &str| EnvFileError { line: at + 1, message: message.to_owned() };
         let line = line.trim_start_matches('\u{feff}').trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
         let (name, value) =
             line.split_once('=').ok_or_else(|| malformed("expected NAME=value, found no `=`"))?;
-        let name = declared(name).ok_or_else(|| {
+        let name = variable_name(name).ok_or_else(|| {
             malformed("the name before `=` must be letters, digits and `_`, and start with a letter or `_`")
         })?;
         let value = value.trim();
@@ -125,7 +125,7 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
                 let mut searched = 0;
                 loop {
                     // What was searched before is left out: the file may be one long value.
-                    let end = rest.get(searched..).and_then(|line| closing(line, quote));
+                    let end = rest.get(searched..).and_then(|line| closing_quote(line, quote));
                     if let Some(end) = end.map(|end| searched + end) {
                         let (inner, after) = rest.split_at(end);
                         let after = after.get(1..).unwrap_or_default().trim();
@@ -143,7 +143,7 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
                     rest.push_str(next);
                 }
             }
-            _ => unquoted(value).to_owned(),
+            _ => strip_comment(value).to_owned(),
         };
         if !is_literal && value.contains("${") && is_known(name) {
             let what = format!("{name} refers to another variable, which docent does not expand");
@@ -155,7 +155,7 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, Malformed> {
 }
 
 /// The name that a line sets, without `export`.
-fn declared(text: &str) -> Option<&str> {
+fn variable_name(text: &str) -> Option<&str> {
     let text = text.trim();
     let name = text.strip_prefix("export").map_or(text, |rest| {
         if rest.starts_with(char::is_whitespace) { rest.trim_start() } else { text }
@@ -166,7 +166,7 @@ fn declared(text: &str) -> Option<&str> {
 }
 
 /// Where a quoted text ends. A backslash escapes what follows it, but not within single quotes.
-fn closing(text: &str, quote: char) -> Option<usize> {
+fn closing_quote(text: &str, quote: char) -> Option<usize> {
     let mut is_escaped = false;
     for (at, character) in text.char_indices() {
         if is_escaped {
@@ -201,7 +201,7 @@ fn unescape(text: &str) -> String {
 }
 
 /// A value without the comment after it.
-fn unquoted(value: &str) -> &str {
+fn strip_comment(value: &str) -> &str {
     if value.starts_with('#') {
         return "";
     }

@@ -4,24 +4,24 @@ use std::collections::BTreeMap;
 
 /// Holds the key that was among the arguments when docent was started. It is docent's alone: no setting, and no program
 /// that docent starts, gets to see it.
-pub(crate) const HANDED: &str = "DOCENT_HANDED_AUTH";
+pub(crate) const AUTH_KEY_VARIABLE: &str = "DOCENT_HANDED_AUTH";
 
 /// Environment variables. An empty one counts as unset. Holds secrets, so it can't be printed.
 #[derive(Clone, Default)]
-pub struct Environment(BTreeMap<String, String>);
+pub struct ConfigEnvironment(BTreeMap<String, String>);
 
-impl Environment {
+impl ConfigEnvironment {
     /// The key that docent was started with, where it was taken off the process list. An empty one is a demand for a key that
     /// nobody has, and not the lack of one.
-    pub(crate) fn handed() -> Option<String> {
-        std::env::var_os(HANDED)?.into_string().ok()
+    pub(crate) fn auth_key() -> Option<String> {
+        std::env::var_os(AUTH_KEY_VARIABLE)?.into_string().ok()
     }
 
     /// The environment of this process; what is not Unicode is left out.
     pub fn of_process() -> Self {
         let pairs = std::env::vars_os();
         pairs
-            .filter(|(name, _)| name != HANDED)
+            .filter(|(name, _)| name != AUTH_KEY_VARIABLE)
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
     }
@@ -37,7 +37,7 @@ impl Environment {
     }
 }
 
-impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Environment {
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for ConfigEnvironment {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(pairs: I) -> Self {
         let pairs = pairs.into_iter().map(|(name, value)| (name.into(), value.into()));
         Self(pairs.filter(|(_, value): &(String, String)| !value.is_empty()).collect())

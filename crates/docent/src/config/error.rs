@@ -4,7 +4,7 @@ use std::{fmt, io, path::PathBuf};
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ValueSource {
     /// Built in.
     Default,
     /// A configuration file.
@@ -22,7 +22,7 @@ pub enum Source {
     Flag(&'static str),
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ValueSource {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => out.write_str("default"),
@@ -36,14 +36,14 @@ impl fmt::Display for Source {
 
 /// One thing to mend.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// Where it was found.
-    pub place: Source,
+    pub source: ValueSource,
     /// What is wrong, with its key, and what is accepted.
-    pub what: String,
+    pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}: {}", self.place, self.what)
     }
@@ -108,12 +108,12 @@ pub enum ConfigError {
     },
     /// Keys or values that can't stand.
     #[error("{}", lines(.0))]
-    Problems(Vec<Problem>),
+    Problems(Vec<ConfigProblem>),
     /// Auth is on and nobody could pass.
     #[error(
         "auth is required but no key is configured ({0} asks for it): set MCP_API_KEY, pass --auth TOKEN, or add server.auth.keys"
     )]
-    NoKey(Source),
+    NoKey(ValueSource),
     /// Anybody on the network could connect.
     #[error(
         "refusing to listen on {host} without auth ({place}): set MCP_API_KEY or pass --auth TOKEN, bind 127.0.0.1, or pass --allow-open if everyone who can reach it may use it"
@@ -122,7 +122,7 @@ pub enum ConfigError {
         /// The address.
         host: String,
         /// Which layer sets it.
-        place: Source,
+        place: ValueSource,
     },
     /// The same, although a key is there: auth is turned off.
     #[error(
@@ -132,12 +132,12 @@ pub enum ConfigError {
         /// The address.
         host: String,
         /// Which layer sets it.
-        place: Source,
+        place: ValueSource,
         /// Which layer turns auth off.
-        off: Source,
+        off: ValueSource,
     },
 }
 
-fn lines(problems: &[Problem]) -> String {
-    problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n")
+fn lines(problems: &[ConfigProblem]) -> String {
+    problems.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("\n")
 }

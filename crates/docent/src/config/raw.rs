@@ -7,7 +7,7 @@
 //! never printed, `x-default` words the default of a key that has none of its own.
 
 use super::{
-    raw_doors::{RawCertificate, RawOauth, RawTls, RawWeb},
+    raw_network::{RawCertificate, RawOauth, RawTls, RawWeb},
     raw_hub::RawHub,
     raw_policy::RawPolicy,
 };
@@ -61,9 +61,9 @@ pub(super) struct RawServer {
     #[schemars(extend("x-env" = "MCP_SERVER_PORT"))]
     pub(super) port: u16,
     /// Ways in; the network ones share one listener.
-    pub(super) transport: Vec<Transport>,
+    pub(super) transport: Vec<TransportKind>,
     /// Whether a session must open with `initialize`.
-    pub(super) handshake: Handshake,
+    pub(super) handshake: HandshakeMode,
     /// Allows a non-loopback address without auth.
     pub(super) allow_open: bool,
     /// Serves the inspector on a loopback listener, to whoever has the address that is logged at the start.
@@ -90,7 +90,7 @@ impl Default for RawServer {
             host: "127.0.0.1".into(),
             port: 8001,
             transport: vec![Transport::Stdio],
-            handshake: Handshake::Required,
+            handshake: HandshakeMode::Required,
             allow_open: false,
             inspector: true,
             allowed_hosts: Vec::new(),
@@ -177,7 +177,7 @@ pub(super) struct RawCors {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawLogging {
     /// The least severe level written.
-    pub(super) level: Level,
+    pub(super) level: LogLevel,
     /// A file that gets every line besides stderr.
     pub(super) file: Option<String>,
     /// The form of a line.
@@ -186,7 +186,7 @@ pub(super) struct RawLogging {
 
 impl Default for RawLogging {
     fn default() -> Self {
-        Self { level: Level::Info, file: None, format: LogFormat::Text }
+        Self { level: LogLevel::Info, file: None, format: LogFormat::Text }
     }
 }
 
@@ -290,7 +290,7 @@ pub(super) struct RawAudit {
     /// Older files that are kept.
     pub(super) keep: u32,
     /// What becomes of a call whose line can't be written: `drop` counts it, `refuse` doesn't answer it.
-    pub(super) on_full: OnFull,
+    pub(super) on_full: AuditFailureAction,
     /// Whether each line is on the disk before its call is answered.
     pub(super) sync: bool,
     /// The environment variable that holds the key of the chain; without it, whoever can write the file can forge it.
@@ -303,18 +303,18 @@ pub(super) struct RawAudit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub(super) enum OnFull {
+pub(super) enum AuditFailureAction {
     /// It is answered, and counted.
     Drop,
     /// It is refused.
     Refuse,
 }
 
-impl From<OnFull> for docent_audit::OnFull {
-    fn from(on_full: OnFull) -> Self {
+impl From<AuditFailureAction> for docent_audit::WriteFailurePolicy {
+    fn from(on_full: AuditFailureAction) -> Self {
         match on_full {
-            OnFull::Drop => Self::Drop,
-            OnFull::Refuse => Self::Refuse,
+            AuditFailureAction::Drop => Self::Drop,
+            AuditFailureAction::Refuse => Self::Refuse,
         }
     }
 }
@@ -326,7 +326,7 @@ impl Default for RawAudit {
             file: None,
             max_bytes: 16 << 20,
             keep: 5,
-            on_full: OnFull::Drop,
+            on_full: AuditFailureAction::Drop,
             sync: false,
             key_env: None,
             key_file: None,
@@ -412,7 +412,7 @@ pub(super) struct RawCollection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum Transport {
+pub enum TransportKind {
     /// Standard input and output.
     Stdio,
     /// Streamable HTTP and plain POST on `/mcp`.
@@ -427,7 +427,7 @@ pub enum Transport {
 /// Whether a session must open with `initialize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Handshake {
+pub enum HandshakeMode {
     /// Anything but `initialize` and `ping` is refused before it.
     Required,
     /// Requests are served without it.
@@ -437,7 +437,7 @@ pub enum Handshake {
 /// How severe a log line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum LogLevel {
     /// What failed.
     Error,
     /// What may fail soon.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(super) struct RawHub {
     /// What of their tools a list shows: `direct` everything, `discover` four tools that find and call the others,
     /// `auto` one or the other by how many tokens everything would take.
-    pub(super) exposure: Exposure,
+    pub(super) exposure: ToolExposure,
     /// The tokens of all definitions from which on `auto` lists four tools instead.
     pub(super) auto_tokens: u32,
     /// How long a list waits for servers that have never been seen.
@@ -23,7 +23,7 @@ pub(super) struct RawHub {
 impl Default for RawHub {
     fn default() -> Self {
         Self {
-            exposure: Exposure::Auto,
+            exposure: ToolExposure::Auto,
             auto_tokens: 10_000,
             patience_ms: 10_000,
             registries: Vec::new(),
@@ -63,7 +63,7 @@ impl Default for RawCode {
 /// What of the servers' tools a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Exposure {
+pub(super) enum ToolExposure {
     /// Everything.
     Direct,
     /// Four tools that find and call the others.

@@ -72,7 +72,7 @@ pub(super) struct RawRule {
     /// What is done.
     // Without `with`, the schema is one of "this or null", which the list of keys does not look into.
     #[schemars(with = "Action", extend("x-default" = "needed"))]
-    pub(super) action: Option<Action>,
+    pub(super) action: Option<RuleAction>,
     /// Calls of all these tools together that one caller may make in a minute; other rates hold as well.
     #[schemars(range(min = 1))]
     pub(super) rate_per_minute: Option<u32>,
@@ -85,7 +85,7 @@ pub(super) struct RawRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub(super) enum Action {
+pub(super) enum RuleAction {
     /// The tool may be used.
     Allow,
     /// It is neither shown nor run.

@@ -1,34 +1,34 @@
 //! What holds servers behind docent, and what they may do all the same.
 
-use super::{Mark, Report, words};
+use super::{CheckStatus, DoctorReport, format_names};
 use crate::{
-    config::{Config, Inputs, ServerEntry, Tightness as Level},
-    sandbox::{self, Open},
+    config::{Config, ConfigInputs, ConfiguredServer, Tightness as Level},
+    sandbox::{self, GuardedAccess},
     servers,
 };
 use docent_net::Url;
-use docent_registry::Way;
-use docent_sandbox::{Confinement, Mode, Offered, Ports};
+use docent_registry::EntryTransport;
+use docent_sandbox::{Confinement, ConfinementMode, SandboxSupport, PortSet};
 use docent_screen::one_line;
 use std::path::Path;
 
 /// A line for each server, and what all of them together may reach and change.
-pub(super) fn examine(config: &Config, inputs: &Inputs, offered: &Offered, report: &mut Report) {
+pub(super) fn examine(config: &Config, inputs: &ConfigInputs, offered: &SandboxSupport, report: &mut DoctorReport) {
     for entry in &config.servers {
         let (mark, detail) = server(config, entry, offered);
         report.add("server", mark, format!("{}: {detail}", entry.server.name));
     }
-    for name in doubted(config) {
+    for name in unreadable_approvals(config) {
         let detail = format!(
             "{name}: what was approved of it can't be read, and its tools are held back: see them with docent servers test {name}, and approve them with docent servers approve {name}"
         );
-        report.add("server", Mark::Warn, detail);
+        report.add("server", CheckStatus::Warn, detail);
     }
-    for odd in kept_from_clients(config) {
-        report.add("server", Mark::Warn, odd);
+    for odd in blocked_tools(config) {
+        report.add("server", CheckStatus::Warn, odd);
     }
-    for odd in left_out(config) {
-        report.add("server", Mark::Warn, odd);
+    for odd in ineffective_sandbox_settings(config) {
+        report.add("server", CheckStatus::Warn, odd);
     }
     network(config, report);
     let (allowed, denied) = (&config.policy.commands, &config.policy.denied_commands);
@@ -41,30 +41,30 @@ pub(super) fn examine(config: &Config, inputs: &Inputs, offered: &Offered, repor
         some => format!(" but {}", some.join(", ")),
     };
     let detail = format!("{allowed}{denied} may be started as a server (policy.downstream)");
-    report.add("programs", Mark::Ok, detail);
-    for exposed in sandbox::exposed(config, inputs) {
-        report.add("configuration", Mark::Warn, exposed.to_string());
+    report.add("programs", CheckStatus::Ok, detail);
+    for exposed in sandbox::exposed_files(config, inputs) {
+        report.add("configuration", CheckStatus::Warn, exposed.to_string());
     }
 }
 
 /// Servers of which nobody knows what was approved.
-fn doubted(config: &Config) -> impl Iterator<Item = &str> {
-    let memory = servers::memory(config);
+fn unreadable_approvals(config: &Config) -> impl Iterator<Item = &str> {
+    let memory = servers::approval_memory(config);
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
     let names = used.map(|entry| entry.server.name.as_str());
-    names.filter(move |name| memory.kept(name).is_some_and(|known| known.doubted))
+    names.filter(move |name| memory.load_any(name).is_some_and(|known| known.doubted))
 }
 
 /// Tools that no client is offered, because they wait for approval or can't be used.
-fn kept_from_clients(config: &Config) -> Vec<String> {
-    let memory = servers::memory(config);
+fn blocked_tools(config: &Config) -> Vec<String> {
+    let memory = servers::approval_memory(config);
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
     let mut all = Vec::new();
     for entry in used {
         let name = &entry.server.name;
-        let Some(known) = memory.load(&servers::one(entry, config)) else { continue };
+        let Some(known) = memory.load(&servers::spec_of(entry, config)) else { continue };
         let held: Vec<_> = known.undecided().map(|(tool, ..)| one_line(tool)).collect();
-        if !held.is_empty() {
+        if !sandboxed_programs.is_empty() {
             all.push(format!(
                 "{name}: held back: {}; look at them and approve with docent servers approve {name}",
                 held.join(", ")
@@ -78,24 +78,24 @@ fn kept_from_clients(config: &Config) -> Vec<String> {
 }
 
 /// Programs that may be started, with what they are held to. A server that is on the network already is none.
-fn held(config: &Config) -> impl Iterator<Item = (&ServerEntry, Option<&Path>, Confinement, Mode)> {
+fn sandboxed_programs(config: &Config) -> impl Iterator<Item = (&ConfiguredServer, Option<&Path>, Confinement, ConfinementMode)> {
     let used = config.servers.iter().filter(|entry| !entry.of_a_project && !entry.server.disabled);
-    let places = sandbox::changeable(config, &[]);
+    let places = sandbox::changeable_paths(config, &[]);
     used.filter_map(move |entry| {
-        let Way::Program { cwd, .. } = &entry.server.way else { return None };
+        let EntryTransport::Program { cwd, .. } = &entry.server.way else { return None };
         let cwd = cwd.as_deref().map(Path::new);
         let (confined, mode) =
-            sandbox::of_a_server(config, &entry.extra, cwd, &Open::default(), &places);
+            sandbox::of_a_server(config, &entry.extra, cwd, &GuardedAccess::default(), &places);
         Some((entry, cwd, confined, mode))
     })
 }
 
 /// What is said of sandboxes in vain.
-fn left_out(config: &Config) -> Vec<String> {
-    let held = held(config).filter(|(_, _, _, mode)| *mode != Mode::Off);
+fn ineffective_sandbox_settings(config: &Config) -> Vec<String> {
+    let held = sandboxed_programs(config).filter(|(_, _, _, mode)| *mode != ConfinementMode::Off);
     let mut all: Vec<String> = held
         .flat_map(|(entry, cwd, confined, _)| {
-            sandbox::left_out(config, &entry.server.name, &entry.extra, cwd, &confined)
+            sandbox::left_out_paths(config, &entry.server.name, &entry.extra, cwd, &confined)
         })
         .collect();
     all.sort();
@@ -104,15 +104,15 @@ fn left_out(config: &Config) -> Vec<String> {
 }
 
 /// Which programs may use the network, and how far.
-fn network(config: &Config, report: &mut Report) {
+fn network(config: &Config, report: &mut DoctorReport) {
     let (mut wholly, mut by_port) = (Vec::new(), Vec::new());
-    for (entry, _, confined, mode) in held(config) {
+    for (entry, _, confined, mode) in sandboxed_programs(config) {
         let name = entry.server.name.as_str();
-        let connect = if mode == Mode::Off { Ports::Any } else { confined.connect };
+        let connect = if mode == ConfinementMode::Off { PortSet::Any } else { confined.connect };
         match connect {
-            Ports::Any => wholly.push(name),
-            Ports::Some(_) => by_port.push(name),
-            Ports::None => {}
+            PortSet::Any => wholly.push(name),
+            PortSet::Some(_) => by_port.push(name),
+            PortSet::None => {}
         }
     }
     if !wholly.is_empty() {
@@ -120,70 +120,70 @@ fn network(config: &Config, report: &mut Report) {
             "{} the network, whatever hosts are named: `sandbox = {{ network = false }}` in an entry closes it",
             words(&wholly, "the server %s has", "the servers %s have")
         );
-        report.add("network", Mark::Ok, detail);
+        report.add("network", CheckStatus::Ok, detail);
     }
     if !by_port.is_empty() {
         let detail = format!(
             "{} every host, on the ports of policy.network alone: the kernel knows no hosts",
             words(&by_port, "the server %s reaches", "the servers %s reach")
         );
-        report.add("network", Mark::Ok, detail);
+        report.add("network", CheckStatus::Ok, detail);
     }
 }
 
 /// How one is held, what that leaves it, and what strict would close.
-fn server(config: &Config, entry: &ServerEntry, offered: &Offered) -> (Mark, String) {
+fn server(config: &Config, entry: &ConfiguredServer, offered: &SandboxSupport) -> (CheckStatus, String) {
     if entry.of_a_project {
         let why = "a project's own file names it, which may be somebody else's: it is not started";
-        return (Mark::Warn, why.to_owned());
+        return (CheckStatus::Warn, why.to_owned());
     }
     if entry.server.disabled {
-        return (Mark::Ok, "disabled".to_owned());
+        return (CheckStatus::Ok, "disabled".to_owned());
     }
     let cwd = match &entry.server.way {
-        Way::Program { cwd, .. } => cwd.as_deref().map(Path::new),
-        Way::Remote { url, .. } => {
+        EntryTransport::Program { cwd, .. } => cwd.as_deref().map(Path::new),
+        EntryTransport::Remote { url, .. } => {
             // The rest of an address may hold a key.
             let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
             let host = host.unwrap_or_else(|| "an address".to_owned());
-            return (Mark::Ok, format!("at {host}, where docent's sandbox does not reach"));
+            return (CheckStatus::Ok, format!("at {host}, where docent's sandbox does not reach"));
         }
     };
     let level = sandbox::level(config, &entry.extra);
-    if level == Level::Off {
+    if level == SandboxLevel::Off {
         let what = "off: it reads credentials and writes wherever you may; write `sandbox = \"guarded\"` in its entry";
-        return (Mark::Warn, what.to_owned());
+        return (CheckStatus::Warn, what.to_owned());
     }
-    let places = sandbox::changeable(config, &[]);
+    let places = sandbox::changeable_paths(config, &[]);
     let (confined, mode) =
-        sandbox::of_a_server(config, &entry.extra, cwd, &Open::default(), &places);
-    if mode == Mode::Off {
+        sandbox::of_a_server(config, &entry.extra, cwd, &GuardedAccess::default(), &places);
+    if mode == ConfinementMode::Off {
         let what =
             "off, because policy.sandbox.mode is: it reads credentials and writes wherever you may";
-        return (Mark::Warn, what.to_owned());
+        return (CheckStatus::Warn, what.to_owned());
     }
     let (mark, holds) = match docent_sandbox::plan(&confined, mode, offered) {
         Ok(planned) => {
             let missing: Vec<&str> = planned.missing().map(|control| control.name).collect();
             match missing.as_slice() {
-                [] => (Mark::Ok, "in force around it is all that is asked for".to_owned()),
-                some => (Mark::Warn, format!("not offered here: {}", some.join(", "))),
+                [] => (CheckStatus::Ok, "in force around it is all that is asked for".to_owned()),
+                some => (CheckStatus::Warn, format!("not offered here: {}", some.join(", "))),
             }
         }
-        Err(error) => (Mark::Fail, format!("it would not start: {error}")),
+        Err(error) => (CheckStatus::Fail, format!("it would not start: {error}")),
     };
     let network = match &confined.connect {
-        Ports::Any => "uses the network".to_owned(),
-        Ports::None => "has no network".to_owned(),
-        Ports::Some(ports) => format!("uses the network on the ports {ports:?}"),
+        PortSet::Any => "uses the network".to_owned(),
+        PortSet::None => "has no network".to_owned(),
+        PortSet::Some(ports) => format!("uses the network on the ports {ports:?}"),
     };
     let mut named = config.policy.sandbox.write.clone();
-    named.extend(sandbox::own_writes(config, &entry.extra, cwd));
+    named.extend(sandbox::server_write_paths(config, &entry.extra, cwd));
     let named: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
     let named = named.join(", ");
     let detail = match (level, named.as_str()) {
-        (Level::Strict, "") => format!("strict; {holds}; it reads the roots and {network}"),
-        (Level::Strict, named) => {
+        (SandboxLevel::Strict, "") => format!("strict; {holds}; it reads the roots and {network}"),
+        (SandboxLevel::Strict, named) => {
             format!("strict; {holds}; it reads the roots, writes to {named}, and {network}")
         }
         (_, named) => {

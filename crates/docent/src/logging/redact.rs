@@ -1,7 +1,7 @@
 //! The last step of a log line: secrets are masked, and one event stays one line of bounded length.
 
-use crate::config::Secret;
-use docent_screen::{Options, Screen, one_line};
+use crate::config::SecretText;
+use docent_screen::{ScreenOptions, Screen, one_line};
 use serde_json::json;
 use std::{
     borrow::Cow,
@@ -10,32 +10,32 @@ use std::{
 };
 
 /// The most of a line that is written, in bytes: others decide how long what they say is.
-const LONGEST: usize = 256 * 1024;
+const MAX_LINE_BYTES: usize = 256 * 1024;
 /// What is looked at beyond the end of what is kept, so that a secret which begins before it is found.
-const BEYOND: usize = 16 * 1024;
+const LOOKAHEAD_BYTES: usize = 16 * 1024;
 /// What the log layer paints with: off, bold, dimmed, italic, and a colour for each level.
-const PAINT: [u8; 9] = [0, 1, 2, 3, 31, 32, 33, 34, 35];
+const LOG_STYLE_CODES: [u8; 9] = [0, 1, 2, 3, 31, 32, 33, 34, 35];
 
 /// Knows what to mask. Cheap to clone, and all clones learn what one is told; ready with the first line that needs it.
 #[derive(Clone, Default)]
-pub struct Redactor(Arc<RwLock<Known>>);
+pub struct Redactor(Arc<RwLock<KnownSecrets>>);
 
 #[derive(Default)]
-struct Known {
+struct KnownSecrets {
     secrets: Vec<String>,
     screen: OnceLock<Screen>,
 }
 
 impl Redactor {
     /// Masks these besides what looks like a secret.
-    pub fn new(secrets: &[Secret]) -> Self {
+    pub fn new(secrets: &[SecretText]) -> Self {
         let redactor = Self::default();
         redactor.learn(secrets);
         redactor
     }
 
     /// Masks these as well.
-    pub fn learn(&self, secrets: &[Secret]) {
+    pub fn add_secrets(&self, secrets: &[SecretText]) {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let new = secrets.iter().map(|secret| secret.expose().to_owned());
         let new: Vec<String> = new.filter(|secret| !known.secrets.contains(secret)).collect();
@@ -48,17 +48,17 @@ impl Redactor {
     /// The text with every secret masked.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let made = || Screen::new(known.secrets.clone(), Options::for_logs());
+        let made = || Screen::new(known.secrets.clone(), ScreenOptions::for_logs());
         known.screen.get_or_init(made).redact(text)
     }
 
     /// The beginning of the text with every secret masked, and whether there is more.
     pub(super) fn mask_head(&self, text: &str, most: usize) -> (String, bool) {
-        let head = text.get(..text.floor_char_boundary(most + BEYOND)).unwrap_or(text);
+        let head = text.get(..text.floor_char_boundary(most + LOOKAHEAD_BYTES)).unwrap_or(text);
         let mut masked = self.mask(head).into_owned();
         let was_longer = head.len() < text.len();
         // The end of what was looked at may be the beginning of a secret.
-        let unsure = if was_longer { BEYOND } else { 0 };
+        let unsure = if was_longer { LOOKAHEAD_BYTES } else { 0 };
         let kept = masked.floor_char_boundary(most.min(masked.len().saturating_sub(unsure)));
         let is_cut = was_longer || kept < masked.len();
         masked.truncate(kept);
@@ -67,25 +67,25 @@ impl Redactor {
 }
 
 /// Masks on the way to a writer. One `write` must be one whole line, which is how the log layer writes.
-pub(super) struct Masked<W> {
+pub(super) struct MaskingWriter<W> {
     pub(super) inner: W,
     pub(super) redactor: Redactor,
     /// Whether the line has colours, which are control characters of our own.
     pub(super) colours: bool,
 }
 
-impl<W: Write> Write for Masked<W> {
+impl<W: Write> Write for MaskingWriter<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(line);
         let text = text.trim_end_matches('\n');
-        let (masked, is_cut) = self.redactor.mask_head(text, LONGEST);
+        let (masked, is_cut) = self.redactor.mask_head(text, MAX_LINE_BYTES);
         // What came from outside must not look like a line of its own, nor move the terminal.
         let mut told = one_line(&masked).into_owned();
         if self.colours {
-            told = painted(told);
+            told = restore_colors(told);
         }
         if is_cut {
-            told = cut_short(&told, text, self.colours);
+            told = truncate_line(&told, text, self.colours);
         }
         self.inner.write_all(format!("{told}\n").as_bytes())?;
         Ok(line.len())
@@ -97,14 +97,14 @@ impl<W: Write> Write for Masked<W> {
 }
 
 /// The line with the layer's own colours in it again. One that came from outside passes too: it only paints.
-fn painted(told: String) -> String {
-    PAINT.iter().fold(told, |told, code| {
+fn restore_colors(told: String) -> String {
+    LOG_STYLE_CODES.iter().fold(told, |told, code| {
         told.replace(&format!("<ESC[{code}m>"), &format!("\u{1b}[{code}m"))
     })
 }
 
 /// The beginning of a line, which says that it is one. What reads JSON by the line still can.
-fn cut_short(told: &str, text: &str, colours: bool) -> String {
+fn truncate_line(told: &str, text: &str, colours: bool) -> String {
     let bytes = text.len();
     if text.starts_with('{') {
         return json!({"cut": told, "bytes": bytes}).to_string();
@@ -164,7 +164,7 @@ mod tests {
     }
 
     fn written(line: &str, colours: bool) -> String {
-        let mut masked = Masked { inner: Vec::new(), redactor: Redactor::default(), colours };
+        let mut masked = MaskingWriter { inner: Vec::new(), redactor: Redactor::default(), colours };
         masked.write_all(line.as_bytes()).unwrap();
         String::from_utf8(masked.inner).unwrap()
     }
@@ -172,8 +172,8 @@ mod tests {
     #[test]
     fn a_line_that_is_too_long_is_cut_and_says_so() {
         let token = ["ghp", "_0123456789abcdefghijABCDEFGHIJ012345"].concat();
-        let before = "x ".repeat(LONGEST / 2 - 10);
-        for after in ["y ".repeat(LONGEST), "y ".repeat(LONGEST / 100)] {
+        let before = "x ".repeat(MAX_LINE_BYTES / 2 - 10);
+        for after in ["y ".repeat(MAX_LINE_BYTES), "y ".repeat(MAX_LINE_BYTES / 100)] {
             let line = format!("{before}{token} {after}\n");
             for (colours, end) in [(false, ""), (true, "\u{1b}[0m")] {
                 let told = written(&line, colours);
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(told["bytes"], line.len() - 1);
         let head = told["cut"].as_str().unwrap();
         assert!(head.starts_with("{\"message\":\"x ") && !head.contains("ghp_"));
-        let line = "z ".repeat(LONGEST / 2);
+        let line = "z ".repeat(MAX_LINE_BYTES / 2);
         assert_eq!(written(&line, false), format!("{line}\n"), "one that is not stays whole");
     }
 }

@@ -1,8 +1,8 @@
 //! The worker's main function: confines the process, and runs the scripts that docent sends on its standard input.
 
-use super::Description;
-use docent_sandbox::{Confinement, Limits as SandboxLimits, confine};
-use docent_script::{Limits, MAX_WORKER_STACK_BYTES, serve_worker};
+use super::WorkerSettings;
+use docent_sandbox::{Confinement, ResourceLimits as SandboxLimits, confine};
+use docent_script::{ScriptLimits, MAX_WORKER_STACK_BYTES, serve_worker};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::{
     ffi::OsStr,
@@ -13,16 +13,16 @@ use std::{
 };
 
 /// The exit code of a worker that could not be confined, or that was not started by docent.
-const NOT_STARTED: u8 = 126;
+const EXIT_NOT_STARTED: u8 = 126;
 
 /// Descriptors that a worker may have: its three pipes, and a few while it starts.
-const OPEN_FILES: u64 = 16;
+const MAX_OPEN_FILES: u64 = 16;
 
 /// Memory of the process beyond its scripts' own: what is loaded, its allocators, and its threads.
 const BASE_MEMORY_BYTES: u64 = 256 << 20;
 
 /// How often a script's memory may be in the process: in the engine, and copied into a message.
-const COPIES: u64 = 3;
+const SCRIPT_MEMORY_COPIES: u64 = 3;
 
 /// Processor time beyond the script's limit before the kernel ends the process. docent ends it earlier, unless it is
 /// waiting for a person, whose time does not count.
@@ -35,21 +35,21 @@ pub(crate) fn run(description: Option<&OsStr>) -> ExitCode {
         Err(problem) => {
             // Where standard error is closed, the exit code has to do.
             writeln!(io::stderr(), "docent: {}: {problem}", super::SUBCOMMAND).unwrap_or_default();
-            ExitCode::from(NOT_STARTED)
+            ExitCode::from(EXIT_NOT_STARTED)
         }
     }
 }
 
 fn work(description: Option<&OsStr>) -> Result<(), String> {
     let description = description.ok_or("docent calls this itself")?;
-    let description: Description = serde_json::from_slice(description.as_encoded_bytes())
+    let description: WorkerSettings = serde_json::from_slice(description.as_encoded_bytes())
         .map_err(|error| format!("docent calls this itself: {error}"))?;
     // The name in process lists, where the file's name would say nothing. Not allowed everywhere, and not needed.
     rustix::thread::set_name(c"docent-script").unwrap_or_default();
     // The kernel's OOM killer is to take a script before anything else. Not allowed everywhere, and not needed.
     fs::write("/proc/self/oom_score_adj", "1000").unwrap_or_default();
     let memory = u64::try_from(description.memory_bytes.saturating_add(MAX_WORKER_STACK_BYTES));
-    let memory = memory.unwrap_or(u64::MAX).saturating_mul(COPIES);
+    let memory = memory.unwrap_or(u64::MAX).saturating_mul(SCRIPT_MEMORY_COPIES);
     for (resource, most) in [
         (Resource::Data, memory.saturating_add(BASE_MEMORY_BYTES)),
         (Resource::Fsize, 0),
@@ -58,7 +58,7 @@ fn work(description: Option<&OsStr>) -> Result<(), String> {
         limit(resource, most)?;
     }
     let confinement =
-        Confinement::default().sealed(true).limits(SandboxLimits { open_files: OPEN_FILES });
+        Confinement::default().sealed(true).limits(SandboxLimits { open_files: MAX_OPEN_FILES });
     confine(&confinement, description.mode).map_err(|refused| refused.to_string())?;
     let served = serve_worker(io::stdin().lock(), io::stdout(), limit_cpu);
     served.map_err(|error| format!("can't read what docent sends: {error}"))
@@ -72,7 +72,7 @@ fn limit(resource: Resource, most: u64) -> Result<(), String> {
 }
 
 /// Lets the kernel end the process when a script has used its time on the processor, whoever waits for it.
-fn limit_cpu(limits: &Limits) {
+fn limit_cpu(limits: &ScriptLimits) {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let used = u64::try_from(used.tv_sec).unwrap_or_default();
     let more = limits.time.saturating_add(CPU_GRACE).as_secs().saturating_add(1);

@@ -1,7 +1,7 @@
 //! What docent does when the process that starts servers is killed.
 
 use anyhow::anyhow;
-use docent_keeper::{Keeper, KeeperEvent};
+use docent_keeper::{Supervisor, SupervisorEvent};
 use tokio_util::sync::CancellationToken;
 
 /// Watches the process that starts servers, for as long as docent serves.
@@ -12,14 +12,14 @@ pub(crate) struct KeeperWatch {
 impl KeeperWatch {
     /// Begins to watch. Where no process is left that can start servers, `closing` is cancelled. Must be called inside a
     /// runtime.
-    pub(crate) fn start(keeper: Option<Keeper>, closing: &CancellationToken) -> Self {
+    pub(crate) fn start(keeper: Option<Supervisor>, closing: &CancellationToken) -> Self {
         let gone = CancellationToken::new();
         if let Some(keeper) = keeper {
             let (gone, closing) = (gone.clone(), closing.clone());
             tokio::spawn(async move {
                 let watching = keeper.watch(|event| {
                     report(event);
-                    if event == KeeperEvent::Gone && !closing.is_cancelled() {
+                    if event == SupervisorEvent::Gone && !closing.is_cancelled() {
                         gone.cancel();
                         closing.cancel();
                     }
@@ -43,15 +43,15 @@ impl KeeperWatch {
     }
 }
 
-fn report(event: KeeperEvent) {
+fn report(event: SupervisorEvent) {
     match event {
-        KeeperEvent::Restarted(ended) => tracing::error!(
+        SupervisorEvent::Restarted(ended) => tracing::error!(
             "the process that starts servers has ended ({ended}), and all servers with it: it runs again, and servers are started when they are needed"
         ),
-        KeeperEvent::Unguarded(ended) => tracing::error!(
+        SupervisorEvent::Unguarded(ended) => tracing::error!(
             "the guard of the process that starts servers has ended ({ended}): servers go on, but if that process is killed as well, docent exits; restart docent"
         ),
-        KeeperEvent::Gone => {
+        SupervisorEvent::Gone => {
             tracing::error!(
                 "the process that starts servers is gone: docent answers the calls that run, and exits"
             );

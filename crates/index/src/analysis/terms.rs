@@ -2,9 +2,9 @@
 
 use super::{
     words::{identifiers, parts},
-    written::written,
+    verbatim::for_each_verbatim_word,
 };
-use crate::unit::{Genre, Unit};
+use crate::unit::{Genre, IndexUnit};
 use rust_stemmers::{Algorithm, Stemmer};
 use std::{
     cell::RefCell,
@@ -28,9 +28,9 @@ const STOP_WORDS: &[&str] = &[
 ];
 /// Stems that a thread remembers which analyses one file after another: most words come again and again. There are as many
 /// such threads as cores.
-const REMEMBERED: usize = 1 << 16;
+const STEM_CACHE_ENTRIES: usize = 1 << 16;
 /// And any other: a server has dozens, and each meets whatever words are asked for.
-const REMEMBERED_ELSEWHERE: usize = 1 << 12;
+const SMALL_STEM_CACHE_ENTRIES: usize = 1 << 12;
 
 static STOPPED: LazyLock<HashSet<&str>> = LazyLock::new(|| STOP_WORDS.iter().copied().collect());
 
@@ -41,7 +41,7 @@ thread_local! {
 
 /// The fields of a unit that are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Field {
+pub(crate) enum UnitField {
     Name,
     Path,
     Signature,
@@ -49,7 +49,7 @@ pub(crate) enum Field {
     Body,
 }
 
-impl Field {
+impl UnitField {
     pub(crate) const ALL: [Self; 5] =
         [Self::Name, Self::Path, Self::Signature, Self::Doc, Self::Body];
 
@@ -72,7 +72,7 @@ impl Field {
         }
     }
 
-    pub(crate) fn of<'a>(self, unit: &'a Unit, path: &'a str) -> &'a str {
+    pub(crate) fn text_of<'a>(self, unit: &'a IndexUnit, path: &'a str) -> &'a str {
         match self {
             Self::Name => &unit.name,
             Self::Path => path,
@@ -98,7 +98,7 @@ pub(crate) fn terms(text: &str, mut each: impl FnMut(&str, bool)) {
             // A lone letter out of a name says nothing; a name of one letter does.
             if count == 1 || part.chars().nth(1).is_some() {
                 lower_into(part, &mut lower);
-                stemmed(&lower, |term| each(term, false));
+                with_stem(&lower, |term| each(term, false));
             }
         });
     }
@@ -114,7 +114,7 @@ fn lower_into(text: &str, lower: &mut String) {
     }
 }
 
-fn stemmed(word: &str, each: impl FnOnce(&str)) {
+fn with_stem(word: &str, each: impl FnOnce(&str)) {
     if !has_stem(word) {
         if !STOPPED.contains(word) {
             each(word);
@@ -126,7 +126,7 @@ fn stemmed(word: &str, each: impl FnOnce(&str)) {
             return stem.as_deref().map_or((), each);
         }
         let in_pool = rayon::current_thread_index().is_some();
-        if stems.len() >= if in_pool { REMEMBERED } else { REMEMBERED_ELSEWHERE } {
+        if stems.len() >= if in_pool { STEM_CACHE_ENTRIES } else { SMALL_STEM_CACHE_ENTRIES } {
             stems.clear();
         }
         let stem = stem(word);
@@ -149,7 +149,7 @@ fn stem(word: &str) -> Option<Box<str>> {
 /// What a word in lower case becomes; nothing, where it says nothing.
 pub(crate) fn stem_of(word: &str) -> Option<Box<str>> {
     let mut stem = None;
-    stemmed(word, |term| stem = Some(term.into()));
+    with_stem(word, |term| stem = Some(term.into()));
     stem
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn pair_key(first: u32, second: u32) -> u32 {
 
 /// The terms of a unit, and the pairs of them that follow one another: how often each stands in each field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Terms {
+pub(crate) struct UnitTerms {
     /// In the order of their keys.
     pub(crate) counts: Vec<(u32, TermCounts)>,
     /// Terms in each field.
@@ -183,12 +183,12 @@ pub(crate) struct Terms {
 /// Mentions in each field; more than 255 are counted as 255.
 pub(crate) type TermCounts = [u8; 5];
 
-impl Terms {
+impl UnitTerms {
     /// Counts the terms of a unit, and writes them out for the lexical index, a space between two, each as often as its
     /// field weighs. Of a body, only the first `body_terms` are looked at. The words of prose's headings are written out
     /// once more as they are written.
     pub(crate) fn of(
-        unit: &Unit,
+        unit: &IndexUnit,
         path: &str,
         genre: Genre,
         body_terms: usize,
@@ -200,9 +200,9 @@ impl Terms {
         // Sorted, equal keys meet: faster than a map for a few hundred of them.
         let mut mentions: Vec<(u32, usize)> = Vec::new();
         let mut lengths = [0_u16; 5];
-        for (n, field) in Field::ALL.into_iter().enumerate() {
+        for (n, field) in UnitField::ALL.into_iter().enumerate() {
             let mut before = None;
-            terms(bounded(field.of(unit, path), body_terms), |term, whole| {
+            terms(truncate_to_terms(field.of(unit, path), body_terms), |term, whole| {
                 if usize::from(lengths[n]) >= body_terms {
                     return;
                 }
@@ -233,10 +233,10 @@ impl Terms {
 }
 
 /// Writes out each word of a unit's headings once, as it is written.
-fn headings(unit: &Unit, most: usize, weighted: &mut String) {
+fn headings(unit: &IndexUnit, most: usize, weighted: &mut String) {
     let mut known = HashSet::new();
     for text in [&unit.name, &unit.signature] {
-        written(bounded(text, most), |word| {
+        for_each_verbatim_word(truncate_to_terms(text, most), |word| {
             if known.len() < most && !STOPPED.contains(word) && !known.contains(word) {
                 known.insert(word.to_owned());
                 weighted.push_str(&written_term(word));
@@ -247,7 +247,7 @@ fn headings(unit: &Unit, most: usize, weighted: &mut String) {
 }
 
 /// As much of a text as so many terms can come from: a file of one long line is not worth reading to its end.
-fn bounded(text: &str, terms: usize) -> &str {
+fn truncate_to_terms(text: &str, terms: usize) -> &str {
     let most = terms.saturating_mul(24);
     if text.len() <= most {
         return text;
@@ -298,7 +298,7 @@ mod tests {
         }
         assert_eq!(remembered(), 0, "numbers have no stem");
         let letters = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
-        for number in 0..2 * REMEMBERED_ELSEWHERE {
+        for number in 0..2 * SMALL_STEM_CACHE_ENTRIES {
             let word: String = [1, 10, 100, 1000].map(|d| letters[number / d % 10]).concat();
             all(&format!("word{word}"));
         }
@@ -307,14 +307,14 @@ mod tests {
 
     #[test]
     fn terms_are_counted_by_field_and_weighted() {
-        let unit = Unit {
+        let unit = IndexUnit {
             name: "copyFile".into(),
             doc: "Copies a file.".into(),
             body: "copy(file, file)".into(),
-            ..Unit::default()
+            ..IndexUnit::default()
         };
         let mut weighted = String::new();
-        let terms = Terms::of(&unit, "src/copy.rs", Genre::Code, 100, &mut weighted);
+        let terms = UnitTerms::of(&unit, "src/copy.rs", Genre::Code, 100, &mut weighted);
         let counts: HashMap<u32, TermCounts> = terms.counts.iter().copied().collect();
         assert_eq!(counts[&key("file")], [1, 0, 0, 1, 2]);
         assert_eq!(counts[&key("copi")], [1, 1, 0, 1, 1]);
@@ -327,14 +327,14 @@ mod tests {
 
     #[test]
     fn headings_of_prose_are_kept_as_they_are_written() {
-        let unit = Unit {
+        let unit = IndexUnit {
             name: "The git-commit page".into(),
             signature: "Options > --no-verify, -n > --all".into(),
-            ..Unit::default()
+            ..IndexUnit::default()
         };
         let of = |genre| {
             let mut weighted = String::new();
-            let terms = Terms::of(&unit, "", genre, 100, &mut weighted);
+            let terms = UnitTerms::of(&unit, "", genre, 100, &mut weighted);
             let written = weighted.split(' ').filter(|term| term.starts_with('='));
             (terms, written.map(str::to_owned).collect::<Vec<_>>())
         };
@@ -346,9 +346,9 @@ mod tests {
 
     #[test]
     fn a_long_body_is_read_in_part() {
-        let unit = Unit { body: "word ".repeat(50_000), ..Unit::default() };
+        let unit = IndexUnit { body: "word ".repeat(50_000), ..IndexUnit::default() };
         let mut weighted = String::new();
-        let terms = Terms::of(&unit, "", Genre::Code, 10, &mut weighted);
+        let terms = UnitTerms::of(&unit, "", Genre::Code, 10, &mut weighted);
         assert_eq!(terms.lengths, [0, 0, 0, 0, 10]);
         assert_eq!(weighted, "word ".repeat(10));
     }

@@ -5,24 +5,24 @@ mod remote;
 mod table;
 mod vector;
 
-pub use remote::{Endpoint, Remote};
-pub use table::Table;
+pub use remote::{EmbeddingEndpoint, RemoteEmbedder};
+pub use table::EmbeddingTable;
 pub use vector::Vector;
 
-use crate::unit::{Genre, Unit};
+use crate::unit::{Genre, IndexUnit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Which model made a vector. Vectors of two identities can't be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
+pub struct ModelIdentity {
     /// The model and its version.
     pub model: String,
     /// Numbers in a vector.
     pub dimensions: usize,
 }
 
-impl fmt::Display for Identity {
+impl fmt::Display for ModelIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({} dimensions)", self.model, self.dimensions)
     }
@@ -30,9 +30,9 @@ impl fmt::Display for Identity {
 
 /// A unit as an embedder sees it.
 #[derive(Debug, Clone, Copy)]
-pub struct Document<'a> {
+pub struct EmbeddingInput<'a> {
     /// The unit.
-    pub unit: &'a Unit,
+    pub unit: &'a IndexUnit,
     /// The path of its source.
     pub path: &'a str,
     /// Code or prose.
@@ -76,9 +76,9 @@ pub enum EmbedError {
 /// Makes vectors of texts.
 pub trait Embedder: Send + Sync + fmt::Debug {
     /// Which model this is.
-    fn identity(&self) -> &Identity;
+    fn identity(&self) -> &ModelIdentity;
     /// A vector for each unit, in order.
-    fn documents(&self, documents: &[Document<'_>]) -> Result<Vec<Vector>, EmbedError>;
+    fn documents(&self, documents: &[EmbeddingInput<'_>]) -> Result<Vec<Vector>, EmbedError>;
     /// A vector for a question.
     fn query(&self, text: &str) -> Result<Vector, EmbedError>;
     /// A vector for a few words, where that costs next to nothing.

@@ -1,15 +1,15 @@
 //! Headings that have the very name that is asked for. Such units come first, whatever else speaks for the others.
 
-use crate::{analysis::written, query::Question, store::Candidate, unit::Genre};
+use crate::{analysis::for_each_verbatim_word, query::AnalyzedQuery, store::CandidateUnit, unit::Genre};
 
 /// What stands between the headings that lead to a section.
-const BETWEEN: &str = " > ";
+const HEADING_SEPARATOR: &str = " > ";
 /// What a name counts in the title of the page or in a heading above, where it is the section's own that is asked for.
-const ABOVE: f32 = 0.5;
+const HEADING_ABOVE_WEIGHT: f32 = 0.5;
 
 /// How a unit's headings fit the names that a question has.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Exact {
+pub(super) struct ExactMatch {
     /// How many of the names they have.
     pub(super) names: f32,
     /// How near they are to being nothing but the names: 0 to 1.
@@ -17,18 +17,18 @@ pub(super) struct Exact {
 }
 
 /// Holds the headings of a unit against a question. Code has no headings.
-pub(super) fn exact(question: &Question, candidate: &Candidate) -> Exact {
+pub(super) fn exact(question: &AnalyzedQuery, candidate: &CandidateUnit) -> ExactMatch {
     if question.exact.is_empty() || candidate.genre == Genre::Code {
-        return Exact::default();
+        return ExactMatch::default();
     }
-    let mut above: Vec<&str> = candidate.signature.split(BETWEEN).collect();
+    let mut above: Vec<&str> = candidate.signature.split(HEADING_SEPARATOR).collect();
     let own = above.pop().filter(|own| !own.is_empty()).unwrap_or(&candidate.name);
     above.push(&candidate.name);
     let own = words(own);
     let above: Vec<Vec<String>> = above.into_iter().map(words).collect();
-    let mut exact = Exact::default();
+    let mut exact = ExactMatch::default();
     for name in &question.exact {
-        let highest = above.iter().map(|words| ABOVE * share(name, words)).fold(0.0, f32::max);
+        let highest = above.iter().map(|words| HEADING_ABOVE_WEIGHT * share(name, words)).fold(0.0, f32::max);
         let best = highest.max(share(name, &own));
         exact.names += f32::from(u8::from(best > 0.0));
         exact.nearness += best;
@@ -41,7 +41,7 @@ pub(super) fn exact(question: &Question, candidate: &Candidate) -> Exact {
 
 fn words(heading: &str) -> Vec<String> {
     let mut words = Vec::new();
-    written(heading, |word| words.push(word.to_owned()));
+    for_each_verbatim_word(heading, |word| words.push(word.to_owned()));
     words
 }
 

@@ -1,17 +1,17 @@
 //! What each feature counts, as it was learned. `cargo xtask eval code --learn` and `docs --learn` write the file.
 
-use super::features::{COUNT, Features, NAMES};
+use super::features::{FEATURE_COUNT, Features, FEATURE_NAMES};
 use crate::unit::Genre;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::LazyLock};
 
-static LEARNED: LazyLock<Learned> = LazyLock::new(|| {
+static LEARNED: LazyLock<LearnedWeights> = LazyLock::new(|| {
     serde_json::from_str(include_str!("weights.json"))
         .expect("the weights that are built in are whole")
 });
 
 #[derive(Debug, Deserialize)]
-struct Learned {
+struct LearnedWeights {
     code: Weights,
     prose: Weights,
 }
@@ -21,7 +21,7 @@ struct Learned {
 pub struct Weights {
     /// For each feature, in order; kept by name.
     #[serde(with = "by_name")]
-    pub features: [f32; COUNT],
+    pub features: [f32; FEATURE_COUNT],
     /// From score to similarity.
     pub calibration: Calibration,
 }
@@ -66,22 +66,22 @@ impl Weights {
 
 /// Features that are not named count nothing; a name that no feature has is a mistake.
 mod by_name {
-    use super::{BTreeMap, COUNT, NAMES};
+    use super::{BTreeMap, FEATURE_COUNT, FEATURE_NAMES};
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
     pub(super) fn serialize<S: Serializer>(
-        weights: &[f32; COUNT],
+        weights: &[f32; FEATURE_COUNT],
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        let named: BTreeMap<&str, f32> = NAMES.into_iter().zip(*weights).collect();
+        let named: BTreeMap<&str, f32> = FEATURE_NAMES.into_iter().zip(*weights).collect();
         named.serialize(serializer)
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<[f32; COUNT], D::Error> {
+    ) -> Result<[f32; FEATURE_COUNT], D::Error> {
         let mut named = BTreeMap::<String, f32>::deserialize(deserializer)?;
-        let weights = NAMES.map(|name| named.remove(name).unwrap_or_default());
+        let weights = FEATURE_NAMES.map(|name| named.remove(name).unwrap_or_default());
         match named.into_keys().next() {
             Some(name) => Err(Error::custom(format!("there is no feature {name}"))),
             None => Ok(weights),

@@ -1,13 +1,13 @@
-//! Where units are kept and looked up. A store answers through a [`View`] of one generation, so that what a question
+//! Where units are kept and looked up. A store answers through a [`StoreView`] of one generation, so that what a question
 //! finds does not change while it is ranked; every store passes the same contract.
 
 pub(crate) mod embedded;
 
 use crate::{
     analysis::TermCounts,
-    embed::{EmbedError, Identity, Vector},
-    query::{Filter, Question},
-    unit::{Digest, Genre, Source, Unit},
+    embed::{EmbedError, ModelIdentity, Vector},
+    query::{UnitFilter, AnalyzedQuery},
+    unit::{Digest, Genre, IndexedSource, IndexUnit},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +18,7 @@ use std::{
 
 /// Why a store can't do what it is asked.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreError {
+pub enum IndexStoreError {
     /// A file can't be read or written.
     #[error("{}: {source}", path.display())]
     File {
@@ -28,9 +28,9 @@ pub enum StoreError {
         #[source]
         source: io::Error,
     },
-    /// A file is not what was written. It is not served; [`Store::repair`] starts anew.
+    /// A file is not what was written. It is not served; [`IndexStore::repair`] starts anew.
     #[error("the index is damaged: {file}: {reason}")]
-    Damaged {
+    Corrupt {
         /// Which one.
         file: String,
         /// What is wrong with it.
@@ -74,9 +74,9 @@ fn describe_holder(holder: Option<u32>) -> String {
 
 /// A change to what is known.
 #[derive(Debug, Clone)]
-pub enum Change {
+pub enum StoreChange {
     /// A source is new or different: whatever was known of its path is replaced.
-    Put(Source),
+    Put(IndexedSource),
     /// A source is gone.
     Remove {
         /// Its collection.
@@ -88,7 +88,7 @@ pub enum Change {
 
 /// What a store holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub struct StoreStatus {
     /// Counts the writes.
     pub generation: u64,
     /// Units that can be found.
@@ -96,61 +96,61 @@ pub struct Status {
     /// Sources that are known.
     pub sources: u64,
     /// The model of its vectors.
-    pub identity: Identity,
+    pub identity: ModelIdentity,
 }
 
-/// What [`Store::repair`] had to do.
+/// What [`IndexStore::repair`] had to do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Repairs {
+pub struct StoreRepairs {
     /// Why everything was thrown away; the sources must be put again.
     pub rebuilt: Option<String>,
     /// The model whose vectors were replaced.
-    pub embedded_anew: Option<Identity>,
+    pub reembedded: Option<ModelIdentity>,
 }
 
 /// Keeps units and finds them again. Whatever one process writes, every other that has the store open sees.
-pub trait Store: Send + Sync + fmt::Debug {
+pub trait IndexStore: Send + Sync + fmt::Debug {
     /// The collections that have sources.
-    fn collections(&self) -> Result<BTreeSet<String>, StoreError>;
+    fn collections(&self) -> Result<BTreeSet<String>, IndexStoreError>;
     /// The digest of every source of a collection, by path.
-    fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, StoreError>;
+    fn digests(&self, collection: &str) -> Result<BTreeMap<String, Digest>, IndexStoreError>;
     /// Makes all of the changes visible at once, as one generation, or none of them.
-    fn write(&self, changes: &mut dyn Iterator<Item = Change>) -> Result<Status, StoreError>;
+    fn write(&self, changes: &mut dyn Iterator<Item = StoreChange>) -> Result<StoreStatus, IndexStoreError>;
     /// The newest generation.
-    fn view(&self) -> Result<Arc<dyn View>, StoreError>;
+    fn view(&self) -> Result<Arc<dyn StoreView>, IndexStoreError>;
     /// Sees to it that the store can be used: throws it away where it is damaged or of another format, and makes its
     /// vectors anew where they are of another model.
-    fn repair(&self) -> Result<Repairs, StoreError>;
+    fn repair(&self) -> Result<StoreRepairs, IndexStoreError>;
     /// What it holds now.
-    fn status(&self) -> Result<Status, StoreError>;
+    fn status(&self) -> Result<StoreStatus, IndexStoreError>;
 }
 
 /// One generation. It stays as it is for as long as it is held.
-pub trait View: Send + Sync + fmt::Debug {
+pub trait StoreView: Send + Sync + fmt::Debug {
     /// What it holds.
-    fn status(&self) -> Status;
+    fn status(&self) -> StoreStatus;
     /// The units that have most of a question's terms, and those nearest to its vector: at most so many of each.
     fn candidates(
         &self,
-        question: &Question,
-        filter: &Filter,
+        question: &AnalyzedQuery,
+        filter: &UnitFilter,
         most: usize,
-    ) -> Result<Candidates, StoreError>;
+    ) -> Result<CandidateUnits, IndexStoreError>;
     /// Whether the collections asked have units of a genre.
-    fn has_genre(&self, genre: Genre, filter: &Filter) -> bool;
+    fn has_genre(&self, genre: Genre, filter: &UnitFilter) -> bool;
     /// Whether a unit of the collections asked has a term, of one genre or of any.
-    fn has(&self, term: &str, genre: Option<Genre>, filter: &Filter) -> Result<bool, StoreError>;
+    fn has(&self, term: &str, genre: Option<Genre>, filter: &UnitFilter) -> Result<bool, IndexStoreError>;
     /// Terms of letters alone that are near to one, and how many units have each, of whatever collection; in no order.
-    fn vocabulary(&self, near: &Nearby<'_>) -> Result<Vec<(String, u64)>, StoreError>;
+    fn vocabulary(&self, near: &NearbyTerms<'_>) -> Result<Vec<(String, u64)>, IndexStoreError>;
     /// A unit with everything that is known of it.
-    fn unit(&self, row: Row) -> Result<Found, StoreError>;
+    fn unit(&self, row: UnitRow) -> Result<FoundUnit, IndexStoreError>;
     /// What a collection is made of, in no order.
-    fn sources(&self, collection: &str) -> Result<Vec<Tally>, StoreError>;
+    fn sources(&self, collection: &str) -> Result<Vec<SourceSummary>, IndexStoreError>;
 }
 
 /// Which terms of a vocabulary are near to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Nearby<'a> {
+pub struct NearbyTerms<'a> {
     /// The one.
     pub term: &'a str,
     /// Letters that may differ: 0 to 2. Two that changed places count once.
@@ -163,7 +163,7 @@ pub struct Nearby<'a> {
 
 /// A source, and what it is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tally {
+pub struct SourceSummary {
     /// Its path.
     pub path: String,
     /// The name of its first unit; empty where it has none.
@@ -176,25 +176,25 @@ pub struct Tally {
 
 /// Names a unit within a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Row(pub(crate) u32);
+pub struct UnitRow(pub(crate) u32);
 
 /// Units worth ranking, and what is needed to rank them.
 #[derive(Debug, Clone, Default)]
-pub struct Candidates {
-    pub(crate) units: Vec<Candidate>,
-    pub(crate) statistics: Statistics,
+pub struct CandidateUnits {
+    pub(crate) units: Vec<CandidateUnit>,
+    pub(crate) statistics: CorpusStatistics,
 }
 
-impl Candidates {
+impl CandidateUnits {
     /// The units, in order.
-    pub fn rows(&self) -> impl Iterator<Item = Row> {
+    pub fn rows(&self) -> impl Iterator<Item = UnitRow> {
         self.units.iter().map(|unit| unit.row)
     }
 }
 
 /// What all units together look like.
 #[derive(Debug, Clone, Default)]
-pub struct Statistics {
+pub struct CorpusStatistics {
     /// How many there are.
     pub(crate) units: u64,
     /// How many have each of the question's terms.
@@ -207,8 +207,8 @@ pub struct Statistics {
 
 /// One unit worth ranking.
 #[derive(Debug, Clone)]
-pub struct Candidate {
-    pub(crate) row: Row,
+pub struct CandidateUnit {
+    pub(crate) row: UnitRow,
     pub(crate) genre: Genre,
     /// The same number for the units of one source.
     pub(crate) source: u64,
@@ -227,7 +227,7 @@ pub struct Candidate {
 
 /// A unit that was found, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundUnit {
     /// The collection of its source.
     pub collection: String,
     /// The path of its source.
@@ -237,5 +237,5 @@ pub struct Found {
     /// The digest of its source.
     pub digest: Digest,
     /// The unit. A body longer than the store keeps is cut.
-    pub unit: Unit,
+    pub unit: IndexUnit,
 }

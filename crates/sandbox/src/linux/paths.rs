@@ -1,9 +1,9 @@
 //! Landlock: files by path, TCP by port, signals and abstract sockets by sandbox.
 
 use crate::{
-    Confinement, Ports,
-    plan::{LEADS_OUT, NOT_ABSOLUTE},
-    report::{Refused, Skipped},
+    Confinement, PortSet,
+    plan::{LEADS_OUTSIDE, NOT_ABSOLUTE},
+    report::{SandboxError, SkippedPath},
 };
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, NetPort,
@@ -22,13 +22,13 @@ use std::{
 };
 
 /// The newest ABI whose rights the tests have seen at work. A newer kernel is held to these.
-const TESTED: u32 = 7;
+const MAX_TESTED_ABI: u32 = 7;
 
 /// Opens a file to say which one it is, and no more.
-const TO_NAME: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+const PATH_ONLY_FLAGS: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// The loaders that the kernel executes on behalf of a program.
-const LOADERS: [&str; 4] = [
+const DYNAMIC_LOADERS: [&str; 4] = [
     "/lib64/ld-linux-x86-64.so.2",
     "/lib/ld-linux-aarch64.so.1",
     "/lib/ld-musl-x86_64.so.1",
@@ -36,16 +36,16 @@ const LOADERS: [&str; 4] = [
 ];
 
 /// How many scripts may name each other as interpreter; the kernel's own bound.
-const SCRIPTS: usize = 4;
+const MAX_INTERPRETER_DEPTH: usize = 4;
 
 /// Bytes of a script that the kernel looks at.
-const HEAD: u64 = 256;
+const SHEBANG_BYTES: u64 = 256;
 
 /// What stands between the words of a script's first line. No other white space does.
-const BLANKS: &[u8] = b" \t";
+const SHEBANG_BLANKS: &[u8] = b" \t";
 
 /// Why a file is not opened to be executed.
-const NO_PROGRAM: &str = "it is no program";
+const NOT_A_PROGRAM: &str = "it is no program";
 
 /// The ABI that the kernel's system call answers with, or 0.
 pub(crate) fn abi_of_kernel() -> u32 {
@@ -63,21 +63,21 @@ pub(super) fn apply(
     confinement: &Confinement,
     abi: u32,
     program: Option<&Path>,
-) -> Result<Vec<Skipped>, Refused> {
+) -> Result<Vec<SkippedPath>, SandboxError> {
     let mut skipped = Vec::new();
     let status = ruleset(confinement, abi)
         .and_then(|ruleset| add_ports(ruleset, confinement, abi))
         .and_then(|ruleset| add_paths(ruleset, confinement, (abi, program), &mut skipped))
         .and_then(RulesetCreated::restrict_self)
-        .map_err(|error| Refused::failed("files", error))?;
+        .map_err(|error| SandboxError::failed("files", error))?;
     if status.ruleset != RulesetStatus::FullyEnforced {
-        return Err(Refused::failed("files", "the kernel enforces only a part of the rules"));
+        return Err(SandboxError::failed("files", "the kernel enforces only a part of the rules"));
     }
     Ok(skipped)
 }
 
 fn known(abi: u32) -> ABI {
-    ABI::from(abi.min(TESTED).cast_signed())
+    ABI::from(abi.min(MAX_TESTED_ABI).cast_signed())
 }
 
 /// Everything that the ABI can deny is denied, until rules open it.
@@ -87,10 +87,10 @@ fn ruleset(confinement: &Confinement, abi: u32) -> Result<RulesetCreated, Rulese
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(abi))?;
     let mut ports = AccessNet::from_all(abi);
-    if confinement.connect == Ports::Any {
+    if confinement.connect == PortSet::Any {
         ports.remove(AccessNet::ConnectTcp);
     }
-    if confinement.bind == Ports::Any {
+    if confinement.bind == PortSet::Any {
         ports.remove(AccessNet::BindTcp);
     }
     // The library takes an empty set for a mistake.
@@ -126,7 +126,7 @@ fn add_paths(
     mut ruleset: RulesetCreated,
     confinement: &Confinement,
     (abi, program): (u32, Option<&Path>),
-    skipped: &mut Vec<Skipped>,
+    skipped: &mut Vec<SkippedPath>,
 ) -> Result<RulesetCreated, RulesetError> {
     let abi = known(abi);
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
@@ -145,7 +145,7 @@ fn add_paths(
     for (path, rule) in rules {
         match rule {
             Ok(rule) => ruleset = ruleset.add_rule(rule)?,
-            Err(reason) => skipped.push(Skipped { path: path.clone(), reason }),
+            Err(reason) => skipped.push(SkippedPath { path: path.clone(), reason }),
         }
     }
     Ok(ruleset)
@@ -171,7 +171,7 @@ fn rule_of_file(
 ) -> Result<PathBeneath<OwnedFd>, String> {
     let (opened, kind, _) = opened(path, None)?;
     if kind != FileType::RegularFile {
-        return Err(NO_PROGRAM.to_owned());
+        return Err(NOT_A_PROGRAM.to_owned());
     }
     Ok(PathBeneath::new(opened, rights & AccessFs::from_file(abi)))
 }
@@ -186,7 +186,7 @@ fn rule_of_program(
     let (opened, kind, mode) = opened(path, None)?;
     let is_executable = mode.intersects(Mode::XUSR | Mode::XGRP | Mode::XOTH);
     if kind != FileType::RegularFile || !is_executable || !begins_as_program(&opened) {
-        return Err(NO_PROGRAM.to_owned());
+        return Err(NOT_A_PROGRAM.to_owned());
     }
     Ok(PathBeneath::new(opened, rights & AccessFs::from_file(abi)))
 }
@@ -205,13 +205,13 @@ fn opened(path: &Path, place: Option<&Path>) -> Result<(OwnedFd, FileType, Mode)
         return Err(NOT_ABSOLUTE.to_owned());
     }
     let told = |error: Errno| match error {
-        Errno::XDEV => LEADS_OUT.to_owned(),
+        Errno::XDEV => LEADS_OUTSIDE.to_owned(),
         error => error.to_string(),
     };
     // The way to the place itself can't be changed.
     let found = match place.filter(|place| *place != path) {
         Some(place) => opened_within(path, place),
-        None => open(path, TO_NAME, Mode::empty()),
+        None => open(path, PATH_ONLY_FLAGS, Mode::empty()),
     };
     let found = found.map_err(told)?;
     let mode = fstat(&found).map_err(told)?.st_mode;
@@ -222,11 +222,11 @@ fn opened(path: &Path, place: Option<&Path>) -> Result<(OwnedFd, FileType, Mode)
 /// nobody can change it in between, and a link may say by its whole path what lies in the same place.
 fn opened_within(path: &Path, place: &Path) -> Result<OwnedFd, Errno> {
     let none = Mode::empty();
-    let around = open(place, TO_NAME, none)?;
+    let around = open(place, PATH_ONLY_FLAGS, none)?;
     // Links of the kernel's own lead to other views of the file system, in which the same path is something else.
-    let found = match openat2(CWD, path, TO_NAME, none, ResolveFlags::NO_MAGICLINKS) {
+    let found = match openat2(CWD, path, PATH_ONLY_FLAGS, none, ResolveFlags::NO_MAGICLINKS) {
         // Where there is no such call, there is no Landlock either.
-        Err(Errno::NOSYS | Errno::PERM) => open(path, TO_NAME, none)?,
+        Err(Errno::NOSYS | Errno::PERM) => open(path, PATH_ONLY_FLAGS, none)?,
         found => found?,
     };
     match (location(&found), location(&around)) {
@@ -235,7 +235,7 @@ fn opened_within(path: &Path, place: &Path) -> Result<OwnedFd, Errno> {
         // Without /proc, what a whole path leads to can't be told.
         _ => {
             let inner = path.strip_prefix(place).map_err(|_| Errno::XDEV)?;
-            openat2(&around, inner, TO_NAME, none, ResolveFlags::BENEATH)
+            openat2(&around, inner, PATH_ONLY_FLAGS, none, ResolveFlags::BENEATH)
         }
     }
 }
@@ -253,11 +253,11 @@ pub(crate) fn leads_out(path: &Path, place: &Path) -> bool {
 /// The files that the kernel executes when `program` is: itself, the interpreters of scripts, and the loader.
 fn executed_for(program: &Path) -> Vec<PathBuf> {
     let mut files = vec![program.to_path_buf()];
-    for _ in 0..SCRIPTS {
+    for _ in 0..MAX_INTERPRETER_DEPTH {
         let Some(interpreter) = files.last().and_then(|file| interpreter(file)) else { break };
         files.push(interpreter);
     }
-    files.extend(LOADERS.iter().map(PathBuf::from).filter(|loader| loader.exists()));
+    files.extend(DYNAMIC_LOADERS.iter().map(PathBuf::from).filter(|loader| loader.exists()));
     files
 }
 
@@ -269,13 +269,13 @@ fn interpreter(file: &Path) -> Option<PathBuf> {
     if !file.is_file() {
         return None;
     }
-    File::open(file).ok()?.take(HEAD).read_to_end(&mut start).ok()?;
+    File::open(file).ok()?.take(SHEBANG_BYTES).read_to_end(&mut start).ok()?;
     let line = start.strip_prefix(b"#!")?;
-    let begin = line.iter().position(|byte| !BLANKS.contains(byte))?;
+    let begin = line.iter().position(|byte| !SHEBANG_BLANKS.contains(byte))?;
     let (_, line) = line.split_at(begin);
-    let end = line.iter().position(|byte| BLANKS.contains(byte) || matches!(byte, b'\n' | 0));
+    let end = line.iter().position(|byte| SHEBANG_BLANKS.contains(byte) || matches!(byte, b'\n' | 0));
     // Of a word that goes on beyond what the kernel looks at, it executes nothing.
-    let end = end.or_else(|| ((start.len() as u64) < HEAD).then_some(line.len()))?;
+    let end = end.or_else(|| ((start.len() as u64) < SHEBANG_BYTES).then_some(line.len()))?;
     let (word, _) = line.split_at(end);
     (!word.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(word)))
 }

@@ -1,13 +1,13 @@
 //! Calls within calls: the same checks, approval and record as a client's own.
 
 use crate::{
-    fixture::{Fixture, acting, said},
+    fixture::{FixtureProvider, acting, said},
     tasks::{able, settled},
-    wire::{Wire, key, origin, setup, text},
+    wire::{WireClient, key, origin, setup, text},
 };
-use docent_audit::Settings;
-use docent_server::{Action, Audit, Policy, Rule, RuleBounds, Screening, Server, Setup, TASK_KEY};
-use docent_tool::{Block, CallContext, Contents, Failure, FailureKind, Object, Outcome, ToolError};
+use docent_audit::AuditLogSettings;
+use docent_server::{PolicyAction, AuditSink, ToolPolicy, PolicyRule, RuleLimits, Screening, McpServer, ServerSetup, TASK_KEY};
+use docent_tool::{AnswerBlock, CallContext, Contents, ToolFailure, FailureKind, Object, ToolOutcome, ToolError};
 use serde_json::{Value, json};
 use std::{num::NonZeroU32, path::Path, sync::Arc};
 
@@ -15,16 +15,16 @@ fn arguments(value: Value) -> Object {
     value.as_object().unwrap().clone()
 }
 
-fn words(outcome: &Outcome) -> String {
-    let word = |block: &Block| match block {
-        Block::Text { text, .. } => text.clone(),
+fn words(outcome: &ToolOutcome) -> String {
+    let word = |block: &AnswerBlock| match block {
+        AnswerBlock::Text { text, .. } => text.clone(),
         other => format!("{other:?}"),
     };
     outcome.content.iter().map(word).collect()
 }
 
 /// Calls `echo` twice with the same words, and `samples` once.
-async fn script(context: CallContext) -> Result<Outcome, ToolError> {
+async fn script(context: CallContext) -> Result<ToolOutcome, ToolError> {
     let mut told = Vec::new();
     for _ in 0..2 {
         let answer = context.call(("fixture", "echo"), arguments(json!({"text": "hi"}))).await;
@@ -38,8 +38,8 @@ async fn script(context: CallContext) -> Result<Outcome, ToolError> {
     Ok(said(told.join("|")))
 }
 
-fn fixture() -> Arc<Fixture> {
-    let fixture = Fixture::new();
+fn fixture() -> Arc<FixtureProvider> {
+    let fixture = FixtureProvider::new();
     let outer = acting("script", json!({}), |_, context| script(context));
     let gone = acting("leaves", json!({}), |_, context: CallContext| async move {
         // Given up half-way: nobody waits for the inner call.
@@ -64,9 +64,9 @@ pub(crate) fn lines(path: &Path) -> Vec<(String, String)> {
 async fn each_is_checked_recorded_and_goes_to_the_provider_that_was_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
-    let audit = Audit::open(&path, Settings::default());
-    let server = Server::new(Setup { audit, ..setup(fixture()) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let audit = AuditSink::open(&path, AuditLogSettings::default());
+    let server = McpServer::new(ServerSetup { audit, ..setup(fixture()) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let told = text(&wire.call("script", json!({})).await);
     let parts: Vec<&str> = told.split('|').collect();
     assert_eq!(parts[..2], ["hi", "hi"], "{told}");
@@ -90,9 +90,9 @@ async fn each_is_checked_recorded_and_goes_to_the_provider_that_was_named() {
 async fn one_that_is_given_up_leaves_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
-    let audit = Audit::open(&path, Settings::default());
-    let server = Server::new(Setup { audit, ..setup(fixture()) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let audit = AuditSink::open(&path, AuditLogSettings::default());
+    let server = McpServer::new(ServerSetup { audit, ..setup(fixture()) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     assert_eq!(text(&wire.call("leaves", json!({})).await), "left");
     assert_eq!(lines(&path)[0], ("waits".to_owned(), "cancelled".to_owned()));
 }
@@ -104,14 +104,14 @@ async fn they_go_on_when_the_call_around_them_becomes_a_task() {
         let echoed = context.call(("fixture", "echo"), arguments(json!({"text": "hi"}))).await?;
         Ok(said(format!("{}|{}", words(&waited), words(&echoed))))
     });
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let gate = Arc::clone(&fixture.gate);
     fixture.extra.lock().unwrap().push(outer);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("audit.jsonl");
-    let audit = Audit::open(&path, Settings::default());
-    let server = Server::new(Setup { audit, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::open(&server);
+    let audit = AuditSink::open(&path, AuditLogSettings::default());
+    let server = McpServer::new(ServerSetup { audit, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::open(&server);
     let id =
         wire.modern_call("long", json!({}), able(), json!({})).await["result"]["taskId"].clone();
     // The request is over, and the first of them waits.
@@ -132,13 +132,13 @@ async fn one_for_another_provider_costs_nothing_of_a_rate() {
         }
         Ok(said(told.join("|")))
     });
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     fixture.extra.lock().unwrap().push(outer);
-    let bounds = RuleBounds { rate_per_minute: NonZeroU32::new(1), timeout: None };
-    let rule = Rule::for_everybody("policy.rules[0]", vec!["echo".into()], Action::Allow);
-    let policy = Policy { rules: vec![Rule { bounds, ..rule }] };
-    let server = Server::new(Setup { policy, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let bounds = RuleLimits { rate_per_minute: NonZeroU32::new(1), timeout: None };
+    let rule = PolicyRule::for_everybody("policy.rules[0]", vec!["echo".into()], PolicyAction::Allow);
+    let policy = ToolPolicy { rules: vec![Rule { bounds, ..rule }] };
+    let server = McpServer::new(ServerSetup { policy, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     let told = text(&wire.call("mistakes", json!({})).await);
     let parts: Vec<&str> = told.split('|').collect();
     assert!(parts[1].contains("is one of `fixture`, not of `other`"), "{told}");
@@ -148,11 +148,11 @@ async fn one_for_another_provider_costs_nothing_of_a_rate() {
 
 #[tokio::test]
 async fn each_needs_its_own_approval() {
-    let rule = Rule::for_everybody("policy.rules[0]", vec!["echo".into()], Action::Approve);
-    let policy = Policy { rules: vec![rule] };
-    let server = Server::new(Setup { policy, ..setup(fixture()) }).unwrap();
+    let rule = PolicyRule::for_everybody("policy.rules[0]", vec!["echo".into()], PolicyAction::Approve);
+    let policy = ToolPolicy { rules: vec![rule] };
+    let server = McpServer::new(ServerSetup { policy, ..setup(fixture()) }).unwrap();
     let able = json!({"elicitation": {}});
-    let mut wire = Wire::legacy_as(&server, "2025-06-18", able, None).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-06-18", able, None).await;
     let id = wire.begin("tools/call", json!({"name": "script", "arguments": {}})).await;
     for approve in [true, false] {
         let asked = wire.read().await;
@@ -167,9 +167,9 @@ async fn each_needs_its_own_approval() {
 #[tokio::test]
 async fn scopes_hold_within_a_call() {
     let keys = vec![key("ann", &["script"])];
-    let server = Server::new(Setup { keys, auth_required: true, ..setup(fixture()) }).unwrap();
+    let server = McpServer::new(ServerSetup { keys, auth_required: true, ..setup(fixture()) }).unwrap();
     let origin = origin(&server, Some("ann-token"));
-    let mut wire = Wire::legacy_as(&server, "2025-11-25", json!({}), Some(origin)).await;
+    let mut wire = WireClient::legacy_as(&server, "2025-11-25", json!({}), Some(origin)).await;
     let told = text(&wire.call("script", json!({})).await);
     assert!(told.starts_with("`ann` may not use the tool `echo`"), "{told}");
     assert!(told.ends_with("|false"), "{told}");
@@ -181,11 +181,11 @@ fn token() -> String {
 }
 
 /// Tells a secret in every way that a tool can, one at a time.
-fn telling(how: &str) -> Result<Outcome, ToolError> {
+fn error_from(how: &str) -> Result<ToolOutcome, ToolError> {
     let told = format!("use {}\u{200b}", token());
-    let raw = |block: Value| Ok(Outcome { content: vec![Block::Raw(block)], ..Outcome::default() });
+    let raw = |block: Value| Ok(ToolOutcome { content: vec![Block::Raw(block)], ..ToolOutcome::default() });
     let held =
-        |contents| Ok(Outcome { content: vec![Block::Embedded(contents)], ..Outcome::default() });
+        |contents| Ok(ToolOutcome { content: vec![Block::Embedded(contents)], ..ToolOutcome::default() });
     match how {
         "text" => Ok(said(told)),
         "raw" => raw(json!({"type": "text", "text": told, "odd": told})),
@@ -194,10 +194,10 @@ fn telling(how: &str) -> Result<Outcome, ToolError> {
         })),
         "held" => held(Contents::Text { uri: "x:y".into(), mime: None, text: told }),
         "held raw" => held(Contents::Raw(json!({"uri": "x:y?password=hunter22", "text": told}))),
-        "structured" => Ok(Outcome { structured: Some(json!([told])), ..Outcome::default() }),
-        "meta" => Ok(Outcome { meta: Some(arguments(json!({"own": told}))), ..Outcome::default() }),
+        "structured" => Ok(ToolOutcome { structured: Some(json!([told])), ..ToolOutcome::default() }),
+        "meta" => Ok(ToolOutcome { meta: Some(arguments(json!({"own": told}))), ..ToolOutcome::default() }),
         "argument" => Err(ToolError::argument("a", told)),
-        "failed" => Err(Failure::new(FailureKind::Tool, told.clone()).hint(told).into()),
+        "failed" => Err(ToolFailure::new(FailureKind::Tool, told.clone()).hint(told).into()),
         _ => Err(ToolError::Refused { code: 7, message: told.clone(), data: Some(json!([told])) }),
     }
 }
@@ -216,10 +216,10 @@ async fn one_learns_no_secret_of_another_that_it_could_spell_out() {
         "failed",
         "refused",
     ];
-    let fixture = Fixture::new();
+    let fixture = FixtureProvider::new();
     let tells = |given: Object, _: CallContext| async move {
         let how = given["how"].as_str().unwrap_or_default();
-        telling(how)
+        error_from(how)
     };
     let tells = acting("tells", json!({}), tells);
     let spells = acting("spells", json!({}), |given: Object, context: CallContext| async move {
@@ -228,8 +228,8 @@ async fn one_learns_no_secret_of_another_that_it_could_spell_out() {
     });
     fixture.extra.lock().unwrap().extend([tells, spells]);
     let screening = Screening::new(Some(Vec::new()), true);
-    let server = Server::new(Setup { screening, ..setup(fixture) }).unwrap();
-    let mut wire = Wire::legacy(&server, "2025-11-25").await;
+    let server = McpServer::new(ServerSetup { screening, ..setup(fixture) }).unwrap();
+    let mut wire = WireClient::legacy(&server, "2025-11-25").await;
     for how in ways {
         let spelt = text(&wire.call("spells", json!({"how": how})).await).replace(' ', "");
         assert!(!spelt.contains(&token()), "{how}: {spelt}");

@@ -1,18 +1,18 @@
 //! The project whose code is asked about: its files, its index, and who wants to hear of changes.
 
-use super::{address, graph::Memory, listing::Listing, own_rules::OwnRules};
+use super::{address, graph::ImportCache, listing::SourceListing, project_rules::OwnRules};
 use crate::{
-    files::{Kind as EntryKind, Place, Problem, Roots},
-    indexing::{Heard, Live},
-    watch::Batch,
+    files::{PathKind as EntryKind, RootPath, ReadFailure, ServedRoots},
+    indexing::{FileEvent, BackgroundIndex},
+    watch::ChangeBatch,
 };
 use docent_syntax::{
     Language,
-    analysis::Source,
+    analysis::AnalyzedSource,
     annotate::{self, FileAnnotations},
     parse::{self, ParseError, SyntaxTree},
 };
-use docent_tool::{CallContext, Change, Stop, ToolError};
+use docent_tool::{CallContext, ProviderChange, CallStop, ToolError};
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},
@@ -20,106 +20,106 @@ use std::{
 use tokio::sync::broadcast;
 
 /// A larger source file is generated, or data.
-pub(crate) const LARGEST_FILE: u64 = 2 << 20;
+pub(crate) const MAX_FILE_BYTES: u64 = 2 << 20;
 /// Changes that a slow listener may fall behind.
-const CHANGES: usize = 256;
+const CHANGE_QUEUE_LENGTH: usize = 256;
 
 /// A file as analyses take it.
 #[derive(Debug)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedFile {
     pub(crate) path: String,
     pub(crate) language: Language,
     pub(crate) text: String,
     pub(crate) tree: SyntaxTree,
 }
 
-impl Parsed {
+impl ParsedFile {
     /// As analyses take it.
-    pub(crate) fn source(&self) -> Source<'_> {
+    pub(crate) fn source(&self) -> AnalyzedSource<'_> {
         let Self { path, language, text, tree } = self;
-        Source { path, language: *language, text, tree }
+        AnalyzedSource { path, language: *language, text, tree }
     }
 
     /// Whether everything that was read of it so far is all there is; asked after definitions or findings were read.
-    pub(crate) fn check(&self) -> Result<(), Unread> {
-        self.tree.check().map_err(|error| Unread::of(&self.path, &error))
+    pub(crate) fn check(&self) -> Result<(), ParseFailure> {
+        self.tree.check().map_err(|error| ParseFailure::from_parse_error(&self.path, &error))
     }
 }
 
 /// Why a file was not parsed.
 #[derive(Debug)]
-pub(crate) enum Unread {
+pub(crate) enum ParseFailure {
     /// It can't be.
-    Problem(Problem),
+    Problem(ReadFailure),
     /// Time was up.
     Stopped,
 }
 
 /// The project whose code is asked about.
 #[derive(Debug)]
-pub(crate) struct Project {
+pub(crate) struct CodeProject {
     /// Where files are read.
-    pub(crate) roots: Roots,
+    pub(crate) roots: ServedRoots,
     /// What is searched.
-    pub(crate) live: Arc<Live>,
-    changes: broadcast::Sender<Change>,
+    pub(crate) live: Arc<BackgroundIndex>,
+    changes: broadcast::Sender<ProviderChange>,
     /// The project's own rules.
     pub(crate) rules: OwnRules,
     /// What files imported when they were last asked.
-    pub(crate) imports: Mutex<Memory>,
+    pub(crate) imports: Mutex<ImportCache>,
     /// Its source files, as a client pages through them.
-    pub(super) listing: Listing,
+    pub(super) listing: SourceListing,
     /// Files and folders that somebody wants to hear of.
     subscribed: Mutex<BTreeSet<String>>,
 }
 
-impl Project {
+impl CodeProject {
     /// Nothing is read until somebody asks.
-    pub(crate) fn new(roots: Roots, live: Arc<Live>) -> Arc<Self> {
+    pub(crate) fn new(roots: ServedRoots, live: Arc<BackgroundIndex>) -> Arc<Self> {
         let project = Arc::new(Self {
             roots,
             live,
-            changes: broadcast::Sender::new(CHANGES),
+            changes: broadcast::Sender::new(CHANGE_QUEUE_LENGTH),
             rules: OwnRules::default(),
             imports: Mutex::default(),
-            listing: Listing::default(),
+            listing: SourceListing::default(),
             subscribed: Mutex::default(),
         });
         let listener = Arc::downgrade(&project);
         project.live.listen(Box::new(move |heard| {
             let Some(project) = listener.upgrade() else { return };
             match heard {
-                Heard::Touched(batch) => project.touched(batch),
-                Heard::Set => project.announce_set(),
+                FileEvent::Touched(batch) => project.touched(batch),
+                FileEvent::SetChanged => project.announce_set(),
             }
         }));
         project
     }
 
     /// Tells of files that change.
-    pub(crate) fn changes(&self) -> broadcast::Receiver<Change> {
+    pub(crate) fn changes(&self) -> broadcast::Receiver<ProviderChange> {
         self.changes.subscribe()
     }
 
     /// How a place is called in answers and addresses.
-    pub(crate) fn path_of(&self, place: &Place) -> String {
+    pub(crate) fn path_of(&self, place: &RootPath) -> String {
         self.roots.name(place)
     }
 
     /// Reads and parses one file.
     pub(crate) fn parse(
         &self,
-        place: &Place,
+        place: &RootPath,
         language: Option<Language>,
         stopped: &dyn Fn() -> bool,
-    ) -> Result<Parsed, Unread> {
+    ) -> Result<ParsedFile, ParseFailure> {
         let path = self.path_of(place);
-        let problem = |reason: String| Unread::Problem(Problem { path: path.clone(), reason });
-        if language.is_none() && Language::of(&path).is_none() {
+        let problem = |reason: String| ParseFailure::Problem(ReadFailure { path: path.clone(), reason });
+        if language.is_none() && Language::from_path(&path).is_none() {
             return Err(problem(unknown_language()));
         }
-        let bytes = self.roots.read(place, LARGEST_FILE);
-        let bytes = bytes.map_err(|found| problem(Problem::from(&found).reason))?;
+        let bytes = self.roots.read(place, MAX_FILE_BYTES);
+        let bytes = bytes.map_err(|found| problem(ReadFailure::from(&found).reason))?;
         if memchr::memchr(0, &bytes).is_some() {
             return Err(problem("not text: it holds NUL bytes".into()));
         }
@@ -128,19 +128,19 @@ impl Project {
         let language = language.or_else(|| Language::of_text(&path, &text));
         let language = language.ok_or_else(|| problem(unknown_language()))?;
         match parse::tree(language, &text, stopped) {
-            Ok(tree) => Ok(Parsed { path, language, text, tree }),
-            Err(error) => Err(Unread::of(&path, &error)),
+            Ok(tree) => Ok(ParsedFile { path, language, text, tree }),
+            Err(error) => Err(ParseFailure::from_parse_error(&path, &error)),
         }
     }
 
     /// Everything that is said of one file.
     pub(crate) fn annotations(
         &self,
-        place: &Place,
+        place: &RootPath,
         stopped: &dyn Fn() -> bool,
-    ) -> Result<FileAnnotations, Unread> {
+    ) -> Result<FileAnnotations, ParseFailure> {
         let parsed = self.parse(place, None, stopped)?;
-        let Parsed { path, language, text, tree } = &parsed;
+        let ParsedFile { path, language, text, tree } = &parsed;
         let file = annotate::file(*language, path, text, tree);
         parsed.check()?;
         Ok(file)
@@ -149,7 +149,7 @@ impl Project {
     /// Has files indexed that were named themselves and would be left out: a file that the project ignores.
     pub(crate) fn want(
         &self,
-        files: impl IntoIterator<Item = (Place, Language)>,
+        files: impl IntoIterator<Item = (RootPath, Language)>,
         context: &CallContext,
     ) {
         let searched = files.into_iter().filter(|(_, language)| language.settings().searched);
@@ -159,11 +159,11 @@ impl Project {
     /// Tells that the set of files is another one.
     fn announce_set(&self) {
         self.listing.clear();
-        self.tell(Change::Resources);
+        self.announce(ProviderChange::Resources);
     }
 
     /// From now on, whoever listens hears of changes to this file, or in this folder.
-    pub(crate) fn subscribe(&self, place: &Place) -> bool {
+    pub(crate) fn subscribe(&self, place: &RootPath) -> bool {
         let there = self.roots.kind(place);
         if !there.is_ok_and(|kind| matches!(kind, EntryKind::File | EntryKind::Folder)) {
             return false;
@@ -174,15 +174,15 @@ impl Project {
         listening
     }
 
-    fn tell(&self, change: Change) {
+    fn announce(&self, change: ProviderChange) {
         // Nobody listening is no failure.
         drop(self.changes.send(change));
     }
 
     /// Tells of every subscription that a batch of changes is about.
-    fn touched(&self, batch: &Batch) {
+    fn announce_changed_files(&self, batch: &ChangeBatch) {
         self.listing.clear();
-        let places: Vec<Place> =
+        let places: Vec<RootPath> =
             batch.paths.iter().filter_map(|path| self.roots.locate(path)).collect();
         let subscribed = self.subscribed.lock().unwrap_or_else(PoisonError::into_inner);
         let mut told: BTreeSet<&String> = BTreeSet::new();
@@ -196,9 +196,9 @@ impl Project {
             told.extend(subscribed.iter().filter(about));
         }
         for path in told {
-            self.tell(Change::Updated(address::of(path)));
+            self.tell(ProviderChange::Updated(address::annotation_uri(path)));
             // Whoever wrote a folder's address with the slash at its end is meant as well.
-            self.tell(Change::Updated(format!("{}/", address::of(path))));
+            self.tell(ProviderChange::Updated(format!("{}/", address::of(path))));
         }
     }
 }
@@ -210,7 +210,7 @@ fn is_in(path: &str, folder: &str) -> bool {
 }
 
 fn is_source(path: &str) -> bool {
-    Language::of(path).is_some()
+    Language::from_path(path).is_some()
 }
 
 /// Says which languages are read.
@@ -219,22 +219,22 @@ pub(crate) fn unknown_language() -> String {
     format!("its language is not known by its name; known are {}", known.join(", "))
 }
 
-impl Unread {
+impl ParseFailure {
     /// Why a file was not parsed: a limit that it exceeds is a problem of the file.
-    pub(crate) fn of(path: &str, error: &ParseError) -> Self {
+    pub(crate) fn from_parse_error(path: &str, error: &ParseError) -> Self {
         match error {
             ParseError::Stopped => Self::Stopped,
             ParseError::Grammar(_) | ParseError::Exceeded(_) => {
-                Self::Problem(Problem { path: path.to_owned(), reason: error.to_string() })
+                Self::Problem(ReadFailure { path: path.to_owned(), reason: error.to_string() })
             }
         }
     }
 
     /// The end of a call that needed this very file.
-    pub(crate) fn into_tool_error(self, stop: Option<Stop>) -> ToolError {
+    pub(crate) fn into_tool_error(self, stop: Option<CallStop>) -> ToolError {
         match self {
             Self::Problem(problem) => ToolError::failed(problem.to_string()),
-            Self::Stopped => ToolError::Stopped(stop.unwrap_or(Stop::Deadline)),
+            Self::Stopped => ToolError::Stopped(stop.unwrap_or(CallStop::Deadline)),
         }
     }
 }

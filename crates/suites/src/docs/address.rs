@@ -2,24 +2,24 @@
 //!
 //! A collection that has no type of its own is of the type of its name, and is called `docs` there.
 
-use super::Collection;
+use super::CollectionSettings;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 const SCHEME: &str = "techdoc://";
 /// What the only collection of a type is called.
-const ONLY: &str = "docs";
+const DEFAULT_COLLECTION: &str = "docs";
 /// The family of tables of contents.
 pub(crate) const CONTENTS_TEMPLATE: &str = "techdoc://{doc_type}/{collection}";
 /// The family of documents.
 pub(crate) const DOCUMENT_TEMPLATE: &str = "techdoc://{doc_type}/{collection}/{+path}";
 
 /// What a path in an address may hold as it is.
-const KEPT: &AsciiSet =
+const ENCODED_IN_PATH: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
 /// An address, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct DocumentAddress {
     doc_type: String,
     collection: String,
     /// Of the document; the table of contents where there is none.
@@ -28,38 +28,38 @@ pub(crate) struct Address {
     pub(crate) section: Option<String>,
 }
 
-impl Address {
+impl DocumentAddress {
     /// Whether it leads into this collection.
-    pub(crate) fn is_in(&self, collection: &Collection) -> bool {
+    pub(crate) fn is_in(&self, collection: &CollectionSettings) -> bool {
         let (doc_type, name) = parts(collection);
         self.doc_type == doc_type && self.collection == name
     }
 }
 
 /// What a collection is called in addresses: its type and its name.
-pub(crate) fn parts(collection: &Collection) -> (&str, &str) {
+pub(crate) fn parts(collection: &CollectionSettings) -> (&str, &str) {
     match &collection.kind {
         Some(kind) => (kind, &collection.name),
-        None => (&collection.name, ONLY),
+        None => (&collection.name, DEFAULT_COLLECTION),
     }
 }
 
 /// The address of a collection's table of contents.
-pub(crate) fn contents(collection: &Collection) -> String {
+pub(crate) fn contents(collection: &CollectionSettings) -> String {
     let (doc_type, name) = parts(collection);
-    let encode = |text| utf8_percent_encode(text, KEPT);
+    let encode = |text| utf8_percent_encode(text, ENCODED_IN_PATH);
     format!("{SCHEME}{}/{}", encode(doc_type), encode(name))
 }
 
 /// The address of a document, or of a section of it.
-pub(crate) fn document(collection: &Collection, path: &str, section: Option<&str>) -> String {
-    let encode = |text| utf8_percent_encode(text, KEPT);
+pub(crate) fn document(collection: &CollectionSettings, path: &str, section: Option<&str>) -> String {
+    let encode = |text| utf8_percent_encode(text, ENCODED_IN_PATH);
     let section = section.map(|section| format!("#{}", encode(section))).unwrap_or_default();
     format!("{}/{}{section}", contents(collection), encode(path))
 }
 
 /// What an address names: `None` where it is none of ours, an error where it is no usable one.
-pub(crate) fn parse(uri: &str) -> Option<Result<Address, String>> {
+pub(crate) fn parse(uri: &str) -> Option<Result<DocumentAddress, String>> {
     let rest = uri.strip_prefix(SCHEME)?;
     let (rest, section) = match rest.split_once('#') {
         Some((rest, section)) => (rest, Some(section)),
@@ -75,7 +75,7 @@ pub(crate) fn parse(uri: &str) -> Option<Result<Address, String>> {
             Some(section) => Some(decode(section)?).filter(|section| !section.is_empty()),
             None => None,
         };
-        Some(Address {
+        Some(DocumentAddress {
             doc_type: named(doc_type)?,
             collection: named(collection)?,
             path: Some(decode(path)?).filter(|path| !path.is_empty()),
@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn addresses_are_read_back() {
-        let plain = Collection::new("postgresql", ".", "");
-        let mut typed = Collection::new("pg 16", ".", "");
+        let plain = CollectionSettings::new("postgresql", ".", "");
+        let mut typed = CollectionSettings::new("pg 16", ".", "");
         typed.kind = Some("postgresql".into());
         assert_eq!(contents(&plain), "techdoc://postgresql/docs");
         assert_eq!(contents(&typed), "techdoc://postgresql/pg%2016");

@@ -1,19 +1,19 @@
 //! Completes a path that a client has begun to type.
 
-use super::{Kind, Place, Roots};
+use super::{PathKind, RootPath, ServedRoots};
 
 /// As many values as a completion may have.
 const MAX_VALUES: usize = 100;
 /// Entries that one completion looks at.
 const MAX_ENTRIES: usize = 5000;
 
-impl Roots {
+impl ServedRoots {
     /// Paths below the top of a root that begin as typed, of files or of folders.
     pub(crate) fn complete(
         &self,
-        top: &Place,
+        top: &RootPath,
         typed: &str,
-        kind: Kind,
+        kind: PathKind,
         stopped: &dyn Fn() -> bool,
     ) -> Vec<String> {
         let folder = typed.rsplit_once('/').and_then(|(folder, _)| top.join(folder));

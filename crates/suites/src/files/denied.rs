@@ -5,12 +5,12 @@ use std::path::Path;
 
 /// What is served inside the roots: everything but secrets, unless the operator says otherwise.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct AccessRules {
     deny: Gitignore,
     allow: Gitignore,
 }
 
-impl Default for Rules {
+impl Default for AccessRules {
     fn default() -> Self {
         Self { deny: Gitignore::empty(), allow: Gitignore::empty() }
     }
@@ -24,7 +24,7 @@ pub struct BadPattern {
     reason: String,
 }
 
-impl Rules {
+impl AccessRules {
     /// Patterns as `.gitignore` has them. What `deny` names is refused; what `allow` names is served though its name is
     /// one of a secret.
     pub fn new<'a>(
@@ -39,7 +39,7 @@ impl Rules {
         if relative == "." {
             return None;
         }
-        let own = || denied(relative, is_folder).filter(|_| !self.lifts(relative, is_folder));
+        let own = || denied(relative, is_folder).filter(|_| !self.is_allowed(relative, is_folder));
         self.forbidden(relative, is_folder).or_else(own)
     }
 
@@ -49,7 +49,7 @@ impl Rules {
     }
 
     /// Whether the operator has it served, whatever it is.
-    pub(super) fn lifts(&self, relative: &str, is_folder: bool) -> bool {
+    pub(super) fn is_allowed(&self, relative: &str, is_folder: bool) -> bool {
         is_named(&self.allow, relative, is_folder)
     }
 }
@@ -74,20 +74,20 @@ fn patterns<'a>(all: impl IntoIterator<Item = &'a str>) -> Result<Gitignore, Bad
 }
 
 /// Folders whose contents are credentials.
-const FOLDERS: [&str; 3] = [".ssh", ".aws", ".gnupg"];
+const SECRET_FOLDERS: [&str; 3] = [".ssh", ".aws", ".gnupg"];
 /// Files that hold credentials by their whole name.
-const FILES: [&str; 3] = [".netrc", ".git-credentials", ".pgpass"];
+const SECRET_FILES: [&str; 3] = [".netrc", ".git-credentials", ".pgpass"];
 /// Endings of files that hold private keys.
-const ENDINGS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".jks", ".kdbx"];
+const SECRET_ENDINGS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".jks", ".kdbx"];
 /// What `ssh-keygen` calls its files.
-const KEYS: [&str; 5] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss"];
+const SSH_KEY_FILES: [&str; 5] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss"];
 
 /// The rule that keeps this path from being served, if there is one. The path has `/`; case makes no difference.
 pub fn denied(relative: &str, is_folder: bool) -> Option<&'static str> {
     let path = relative.to_lowercase();
     let segments: Vec<&str> = path.split('/').collect();
     let (name, folders) = segments.split_last()?;
-    if segments.iter().any(|segment| FOLDERS.contains(segment)) {
+    if segments.iter().any(|segment| SECRET_FOLDERS.contains(segment)) {
         return Some("it lies in a folder of credentials");
     }
     // A folder of environments (`.env` as a Python virtual environment) is denied as a whole.
@@ -104,10 +104,10 @@ pub fn denied(relative: &str, is_folder: bool) -> Option<&'static str> {
     if folders.contains(&".docent") && name.starts_with("audit.jsonl") {
         return Some("it is docent's record of calls");
     }
-    if FILES.contains(name) {
+    if SECRET_FILES.contains(name) {
         return Some("it is a file of credentials");
     }
-    if ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_key(name) {
+    if SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending)) || is_key(name) {
         return Some("it is named like a private key");
     }
     None
@@ -115,7 +115,7 @@ pub fn denied(relative: &str, is_folder: bool) -> Option<&'static str> {
 
 /// `id_deploy` and `id_rsa.bak` are keys; `id_map.rs` is source code.
 fn is_key(name: &str) -> bool {
-    name.starts_with("id_") && (!name.contains('.') || KEYS.iter().any(|key| name.starts_with(key)))
+    name.starts_with("id_") && (!name.contains('.') || SSH_KEY_FILES.iter().any(|key| name.starts_with(key)))
 }
 
 #[cfg(test)]
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_operator_adds_and_lifts() {
-        let rules = Rules::new(["/drafts/", "*.secret", "Plan.md"], [".env.example"]).unwrap();
+        let rules = AccessRules::new(["/drafts/", "*.secret", "Plan.md"], [".env.example"]).unwrap();
         for (path, want) in [
             ("drafts/a.md", true),
             ("src/drafts/a.md", false),
@@ -139,7 +139,7 @@ mod tests {
         }
         assert!(rules.denied("drafts", true).is_some() && rules.denied("drafts", false).is_none());
         for bad in ["[z-a]", "!kept", "# a remark", " "] {
-            let error = Rules::new([bad], []).unwrap_err().to_string();
+            let error = AccessRules::new([bad], []).unwrap_err().to_string();
             assert!(error.contains(bad), "{error}");
         }
     }

@@ -1,15 +1,15 @@
 //! Keeps an index in step for as long as somebody wants it.
 
 use super::{
-    Callbacks, Report,
-    keeper::Keeper,
-    survey::{Survey, Wanted},
+    SyncCallbacks, IndexReport,
+    index_sync::IndexSync,
+    survey::{FileSurvey, Wanted},
 };
 use crate::{
-    files::{OWN_RULES, Place, Roots},
-    watch::{Batch, Watch, WatchError},
+    files::{OWN_RULES, RootPath, ServedRoots},
+    watch::{ChangeBatch, FileWatcher, WatchError},
 };
-use docent_index::{Store, StoreError};
+use docent_index::{IndexStore, IndexStoreError};
 use std::{
     collections::BTreeSet,
     path::PathBuf,
@@ -18,13 +18,13 @@ use std::{
 };
 
 /// How often it is asked whether to stop while nothing changes.
-const LOOK_UP: Duration = Duration::from_millis(100);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Where more changed at once, everything is looked at: somebody switched a branch, or unpacked an archive.
-const MANY: usize = 500;
+const FULL_SCAN_THRESHOLD: usize = 500;
 /// More paths don't wait one by one while a long run keeps the follower busy.
-const MOST_WAITING: usize = 10_000;
+const MAX_PENDING_PATHS: usize = 10_000;
 /// Files of rules: what they say changes what belongs to the index.
-const RULES: [&str; 3] = [".gitignore", ".ignore", OWN_RULES];
+const RULE_FILES: [&str; 3] = [".gitignore", ".ignore", OWN_RULES];
 
 /// Why an index is not kept in step any more.
 #[derive(Debug, thiserror::Error)]
@@ -34,22 +34,22 @@ pub enum FollowError {
     Watch(#[from] WatchError),
     /// The first run failed.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(#[from] IndexStoreError),
 }
 
 /// What changed and was not looked at yet. The watcher puts in, the follower takes out.
 #[derive(Debug, Default)]
-pub(crate) struct Pending {
-    batch: Mutex<Batch>,
+pub(crate) struct PendingChanges {
+    batch: Mutex<ChangeBatch>,
     more: Condvar,
 }
 
-impl Pending {
+impl PendingChanges {
     /// Adds to what is to be looked at.
-    pub(crate) fn add(&self, batch: Batch) {
+    pub(crate) fn add(&self, batch: ChangeBatch) {
         let mut waiting = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.paths.extend(batch.paths);
-        waiting.lost |= batch.lost || waiting.paths.len() > MOST_WAITING;
+        waiting.lost |= batch.lost || waiting.paths.len() > MAX_PENDING_PATHS;
         if waiting.lost {
             // Everything is looked at then, so that no list is needed.
             waiting.paths.clear();
@@ -58,7 +58,7 @@ impl Pending {
     }
 
     /// Everything that waits; `None` when it is time to stop.
-    pub(crate) fn take(&self, stopped: &dyn Fn() -> bool) -> Option<Batch> {
+    pub(crate) fn take(&self, stopped: &dyn Fn() -> bool) -> Option<ChangeBatch> {
         let mut waiting = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if stopped() {
@@ -67,7 +67,7 @@ impl Pending {
             if waiting.lost || !waiting.paths.is_empty() {
                 return Some(std::mem::take(&mut *waiting));
             }
-            let woken = self.more.wait_timeout(waiting, LOOK_UP);
+            let woken = self.more.wait_timeout(waiting, STOP_POLL_INTERVAL);
             waiting = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -78,53 +78,53 @@ impl Pending {
 /// `synced` hears of the first run and of every one that changed something or failed: what failed is tried again with
 /// the next change.
 pub fn follow(
-    roots: &Roots,
-    store: &dyn Store,
-    callbacks: Callbacks<'_>,
-    synced: impl FnMut(Result<Report, StoreError>),
+    roots: &ServedRoots,
+    store: &dyn IndexStore,
+    callbacks: SyncCallbacks<'_>,
+    synced: impl FnMut(Result<IndexReport, IndexStoreError>),
 ) -> Result<(), FollowError> {
-    let follower = Follower {
+    let follower = IndexFollower {
         roots,
         store,
         callbacks,
         pending: Arc::default(),
-        wanted: &Wanted::default,
-        listening: &|_| {},
+        requested: &Wanted::default,
+        on_listening: &|_| {},
     };
     follower.run(|_| {}, synced)
 }
 
 /// Who follows what.
-pub(super) struct Follower<'a> {
-    pub(super) roots: &'a Roots,
-    pub(super) store: &'a dyn Store,
-    pub(super) callbacks: Callbacks<'a>,
-    pub(super) pending: Arc<Pending>,
+pub(super) struct IndexFollower<'a> {
+    pub(super) roots: &'a ServedRoots,
+    pub(super) store: &'a dyn IndexStore,
+    pub(super) callbacks: SyncCallbacks<'a>,
+    pub(super) pending: Arc<PendingChanges>,
     /// Files that somebody asked for by name.
-    pub(super) wanted: &'a dyn Fn() -> Wanted,
+    pub(super) requested: &'a dyn Fn() -> Wanted,
     /// Hears whether changes are heard from now on.
-    pub(super) listening: &'a dyn Fn(bool),
+    pub(super) on_listening: &'a dyn Fn(bool),
 }
 
-impl Follower<'_> {
+impl IndexFollower<'_> {
     /// Goes on until it is told to stop. `heard` is told of changes at once, on a thread of its own.
     pub(super) fn run(
         &self,
-        heard: impl Fn(&Batch) + Send + 'static,
-        mut synced: impl FnMut(Result<Report, StoreError>),
+        heard: impl Fn(&ChangeBatch) + Send + 'static,
+        mut synced: impl FnMut(Result<IndexReport, IndexStoreError>),
     ) -> Result<(), FollowError> {
         let pending = Arc::clone(&self.pending);
-        let watch = Watch::start(move |batch| {
+        let watch = FileWatcher::start(move |batch| {
             heard(&batch);
             pending.add(batch);
         });
         // Listening comes first: what changes during the first run is then heard of.
         let listener = watch.and_then(|watch| {
-            let mut listener = Listener { roots: self.roots, watch, watched: BTreeSet::new() };
-            listener.all(self.callbacks.stopped).map(|()| listener)
+            let mut listener = FolderListener { roots: self.roots, watch, watched: BTreeSet::new() };
+            listener.watch_all(self.callbacks.stopped).map(|()| listener)
         });
-        (self.listening)(listener.is_ok());
-        let mut keeper = Keeper::new(self.roots, self.store);
+        (self.on_listening)(listener.is_ok());
+        let mut keeper = IndexSync::new(self.roots, self.store);
         synced(Ok(keeper.all(&(self.wanted)(), self.callbacks)?));
         // An index that can't be kept in step is still one.
         let mut listener = listener?;
@@ -133,13 +133,13 @@ impl Follower<'_> {
             let report = if failed || batch.lost || is_large(&batch) {
                 listener.forget(&batch);
                 listener.all(self.callbacks.stopped)?;
-                keeper.all(&(self.wanted)(), self.callbacks)
+                keeper.sync_all(&(self.requested)(), self.callbacks)
             } else {
-                self.some(&batch, &mut listener, &mut keeper)
+                self.sync_batch(&batch, &mut listener, &mut keeper)
             };
             failed = report.is_err();
             let idle =
-                |report: &Report| report.changed + report.removed == 0 && report.rebuilt.is_none();
+                |report: &IndexReport| report.changed + report.removed == 0 && report.rebuilt.is_none();
             if !report.as_ref().is_ok_and(idle) {
                 synced(report);
             }
@@ -147,14 +147,14 @@ impl Follower<'_> {
         Ok(())
     }
 
-    fn some(
+    fn sync_batch(
         &self,
-        batch: &Batch,
-        listener: &mut Listener<'_>,
-        keeper: &mut Keeper<'_>,
-    ) -> Result<Report, StoreError> {
+        batch: &ChangeBatch,
+        listener: &mut FolderListener<'_>,
+        keeper: &mut IndexSync<'_>,
+    ) -> Result<IndexReport, IndexStoreError> {
         listener.forget(batch);
-        let places: BTreeSet<Place> =
+        let places: BTreeSet<RootPath> =
             batch.paths.iter().filter_map(|path| self.roots.locate(path)).collect();
         let (report, folders) = keeper.some(&places, &(self.wanted)(), self.callbacks)?;
         let fresh = folders.iter().filter(|folder| listener.add(folder)).count();
@@ -163,7 +163,7 @@ impl Follower<'_> {
         }
         // What was put into a new folder before anybody listened there is found by a second look.
         let (again, _) = keeper.some(&places, &(self.wanted)(), self.callbacks)?;
-        Ok(Report {
+        Ok(IndexReport {
             changed: report.changed + again.changed,
             added: report.added + again.added,
             removed: report.removed + again.removed,
@@ -172,23 +172,23 @@ impl Follower<'_> {
     }
 }
 
-fn is_large(batch: &Batch) -> bool {
+fn is_large(batch: &ChangeBatch) -> bool {
     let is_rule = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| RULES.iter().any(|rule| name == *rule))
+        path.file_name().is_some_and(|name| RULE_FILES.iter().any(|rule| name == *rule))
     };
-    batch.paths.len() > MANY || batch.paths.iter().any(is_rule)
+    batch.paths.len() > FULL_SCAN_THRESHOLD || batch.paths.iter().any(is_rule)
 }
 
 /// Listens to folders.
-struct Listener<'a> {
-    roots: &'a Roots,
-    watch: Watch,
+struct FolderListener<'a> {
+    roots: &'a ServedRoots,
+    watch: FileWatcher,
     watched: BTreeSet<PathBuf>,
 }
 
-impl Listener<'_> {
+impl FolderListener<'_> {
     /// A folder that was removed and made again is another folder, under the same name.
-    fn forget(&mut self, batch: &Batch) {
+    fn forget(&mut self, batch: &ChangeBatch) {
         let gone = |folder: &PathBuf| batch.lost || batch.paths.contains(folder);
         let gone: Vec<PathBuf> =
             self.watched.iter().filter(|folder| gone(folder)).cloned().collect();
@@ -200,8 +200,8 @@ impl Listener<'_> {
 
     /// Listens to every folder that there is now, and to no other.
     #[expect(clippy::disallowed_methods, reason = "a root's handle outlives the root's own path")]
-    fn all(&mut self, stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), WatchError> {
-        let survey = Survey::whole(self.roots, &Wanted::default(), stopped);
+    fn watch_all(&mut self, stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), WatchError> {
+        let survey = FileSurvey::survey_all(self.roots, &Wanted::default(), stopped);
         let there: BTreeSet<PathBuf> =
             survey.folders.iter().map(|folder| self.roots.absolute(folder)).collect();
         for gone in self.watched.difference(&there) {
@@ -219,7 +219,7 @@ impl Listener<'_> {
     }
 
     /// Listens to one more; says whether it is a new one.
-    fn add(&mut self, folder: &Place) -> bool {
+    fn add(&mut self, folder: &RootPath) -> bool {
         let path = self.roots.absolute(folder);
         let fresh = !self.watched.contains(&path) && self.watch.add(&path).is_ok();
         if fresh {

@@ -2,7 +2,7 @@
 
 /// What a document is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Format {
+pub(super) enum DocumentFormat {
     /// Markdown and MDX.
     Markdown,
     /// HTML.
@@ -21,15 +21,15 @@ pub(super) struct DocumentFacts {
     /// Inside the analysed folder.
     pub(super) path: Box<str>,
     /// What it is written in.
-    pub(super) format: Format,
+    pub(super) format: DocumentFormat,
     /// Its first heading, or the title of its front matter or head.
     pub(super) title: Option<Box<str>>,
     /// In their order.
-    pub(super) headings: Vec<Heading>,
+    pub(super) headings: Vec<DocumentHeading>,
     /// Everything that a fragment may name, as hashes by [`anchor_key`]: slugs of headings, `id`, `name`.
     pub(super) anchors: Vec<u64>,
     /// Links and pictures, in their order; a target that is linked twice in one document is kept once.
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<DocumentLink>,
     /// What stands as code in running text, and lines of code blocks that look like commands.
     pub(super) mentions: Vec<Mention>,
     /// Blocks of code.
@@ -42,7 +42,7 @@ pub(super) struct DocumentFacts {
 
 /// A heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Heading {
+pub(super) struct DocumentHeading {
     /// From 1, the outermost.
     pub(super) level: u8,
     /// Without marks.
@@ -53,7 +53,7 @@ pub(super) struct Heading {
 
 /// A link or a picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct DocumentLink {
     /// From 1.
     pub(super) line: u32,
     /// As written.

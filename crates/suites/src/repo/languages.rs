@@ -5,7 +5,7 @@ use std::{path::Path, sync::LazyLock};
 use tokei::{CodeStats, Config, LanguageType};
 
 /// Bytes in which a first line that names an interpreter must end.
-pub(super) const FIRST_LINE: u64 = 128;
+pub(super) const MAX_SHEBANG_BYTES: u64 = 128;
 
 /// Interpreters as `#!/usr/bin/env` names them, by how the word starts: tokei keeps this table to itself.
 const INTERPRETERS: [(&str, LanguageType); 15] = [
@@ -75,12 +75,12 @@ pub(super) fn nature(language: LanguageType) -> Nature {
 
 /// The lines of a file: those in its own language, and those of other languages inside it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct LanguageLineCounts {
     pub(super) own: Lines,
     pub(super) embedded: Lines,
 }
 
-impl Counted {
+impl LanguageLineCounts {
     /// Adds those of another file.
     pub(super) fn add(&mut self, other: Self) {
         self.own.add(other.own);
@@ -89,11 +89,11 @@ impl Counted {
 }
 
 /// Sorts the lines of a file. Doc comments of Rust are Markdown inside it, scripts are JavaScript inside HTML.
-pub(super) fn count(language: LanguageType, bytes: &[u8]) -> Counted {
+pub(super) fn count(language: LanguageType, bytes: &[u8]) -> LanguageLineCounts {
     let found = language.parse_from_slice(bytes, configuration());
     let mut embedded = Lines::default();
     found.blobs.values().for_each(|blob| embedded.add(lines(&blob.summarise())));
-    Counted { own: lines(&found), embedded }
+    LanguageLineCounts { own: lines(&found), embedded }
 }
 
 fn lines(found: &CodeStats) -> Lines {

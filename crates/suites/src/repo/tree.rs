@@ -1,20 +1,20 @@
 //! The files of the analysed folder, as the walk saw them: looked up by path, read through the guard alone.
 
-use crate::files::{Place, Problem, Roots};
+use crate::files::{RootPath, ReadFailure, ServedRoots};
 use std::collections::{HashMap, HashSet};
 use tokei::LanguageType;
 
 /// Larger text files are listed among the problems.
-const FILE_BYTES: u64 = 16 << 20;
+const MAX_FILE_BYTES: u64 = 16 << 20;
 /// The same for files that are read to understand what they say: people don't write longer ones.
-const TEXT_BYTES: u64 = 2 << 20;
+const MAX_TEXT_BYTES: u64 = 2 << 20;
 
 /// Asked in every loop that may run long: whether to stop with what there is.
-pub(super) type Halt<'a> = &'a (dyn Fn() -> bool + Sync);
+pub(super) type HaltCheck<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// One file.
 #[derive(Debug)]
-pub(super) struct File {
+pub(super) struct ProjectFile {
     /// Inside the analysed folder, with `/`.
     pub(super) path: Box<str>,
     /// Its size when it was seen.
@@ -23,7 +23,7 @@ pub(super) struct File {
     pub(super) language: Option<LanguageType>,
 }
 
-impl File {
+impl ProjectFile {
     /// The last part of its path.
     pub(super) fn name(&self) -> &str {
         name_of(&self.path)
@@ -60,18 +60,18 @@ pub(super) fn join(folder: &str, path: &str) -> Option<String> {
 
 /// The files and folders of the project: not what it ignores, not installed packages, no secrets.
 #[derive(Debug)]
-pub(super) struct Tree {
-    pub(super) roots: Roots,
+pub(super) struct ProjectTree {
+    pub(super) roots: ServedRoots,
     /// The analysed folder.
-    pub(super) top: Place,
-    files: Vec<File>,
+    pub(super) top: RootPath,
+    files: Vec<ProjectFile>,
     index: HashMap<Box<str>, usize>,
     folders: HashSet<Box<str>>,
 }
 
-impl Tree {
+impl ProjectTree {
     /// Of an analysed folder of which nothing has been seen.
-    pub(super) fn new(roots: Roots, top: Place) -> Self {
+    pub(super) fn new(roots: ServedRoots, top: RootPath) -> Self {
         let (files, index, folders) = (Vec::new(), HashMap::new(), HashSet::new());
         Self { roots, top, files, index, folders }
     }
@@ -79,7 +79,7 @@ impl Tree {
     /// Takes in a file that the walk saw.
     pub(super) fn add_file(&mut self, path: &str, bytes: u64, language: Option<LanguageType>) {
         self.index.insert(path.into(), self.files.len());
-        self.files.push(File { path: path.into(), bytes, language });
+        self.files.push(ProjectFile { path: path.into(), bytes, language });
     }
 
     /// Takes in a folder that the walk saw.
@@ -88,12 +88,12 @@ impl Tree {
     }
 
     /// Every file, in the order of the walk: by path.
-    pub(super) fn files(&self) -> &[File] {
+    pub(super) fn files(&self) -> &[ProjectFile] {
         &self.files
     }
 
     /// The file with this path.
-    pub(super) fn file(&self, path: &str) -> Option<&File> {
+    pub(super) fn file(&self, path: &str) -> Option<&ProjectFile> {
         self.index.get(path).and_then(|at| self.files.get(*at))
     }
 
@@ -113,26 +113,26 @@ impl Tree {
     }
 
     /// The whole of a file.
-    pub(super) fn read(&self, path: &str) -> Result<Vec<u8>, Problem> {
-        self.read_within(path, FILE_BYTES)
+    pub(super) fn read(&self, path: &str) -> Result<Vec<u8>, ReadFailure> {
+        self.read_within(path, MAX_FILE_BYTES)
     }
 
     /// The whole of a file of at most so many bytes.
-    pub(super) fn read_within(&self, path: &str, limit: u64) -> Result<Vec<u8>, Problem> {
-        self.roots.read(&self.place(path)?, limit).map_err(|problem| Problem::from(&problem))
+    pub(super) fn read_within(&self, path: &str, limit: u64) -> Result<Vec<u8>, ReadFailure> {
+        self.roots.read(&self.place(path)?, limit).map_err(|problem| ReadFailure::from(&problem))
     }
 
     /// The whole of a file as text; bytes that are not UTF-8 become replacement characters.
-    pub(super) fn text(&self, path: &str) -> Result<String, Problem> {
-        let bytes = self.read_within(path, TEXT_BYTES)?;
+    pub(super) fn text(&self, path: &str) -> Result<String, ReadFailure> {
+        let bytes = self.read_within(path, MAX_TEXT_BYTES)?;
         Ok(String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
     /// The start of a file.
-    pub(super) fn head(&self, path: &str, bytes: u64) -> Result<Vec<u8>, Problem> {
+    pub(super) fn head(&self, path: &str, bytes: u64) -> Result<Vec<u8>, ReadFailure> {
         let read = self.roots.read_start(&self.place(path)?, bytes);
-        read.map(|(bytes, _)| bytes).map_err(|problem| Problem::from(&problem))
+        read.map(|(bytes, _)| bytes).map_err(|problem| ReadFailure::from(&problem))
     }
 
     /// As problems name it: inside the root, not inside the analysed folder.
@@ -140,26 +140,26 @@ impl Tree {
         self.top.join(path).map_or_else(|| path.to_owned(), |place| place.to_string())
     }
 
-    fn place(&self, path: &str) -> Result<Place, Problem> {
-        let outside = || Problem { path: path.to_owned(), reason: "leads out of its root".into() };
+    fn place(&self, path: &str) -> Result<RootPath, ReadFailure> {
+        let outside = || ReadFailure { path: path.to_owned(), reason: "leads out of its root".into() };
         self.top.join(path).ok_or_else(outside)
     }
 }
 
 #[cfg(test)]
-impl Tree {
+impl ProjectTree {
     /// Everything under a folder, for tests of one module.
     pub(super) fn of(root: &std::path::Path) -> Self {
-        use crate::files::{Kind, WalkOptions};
-        let roots = Roots::open(&[root.to_owned()]).unwrap();
+        use crate::files::{PathKind, WalkOptions};
+        let roots = ServedRoots::open(&[root.to_owned()]).unwrap();
         let top = roots.top();
         let mut tree = Self::new(roots.clone(), top.clone());
         for entry in
             roots.walk_with(&top, WalkOptions { hidden: true, ..WalkOptions::default() }).flatten()
         {
             match entry.kind {
-                Kind::Folder => tree.add_folder(entry.place.relative()),
-                Kind::File => {
+                PathKind::Folder => tree.add_folder(entry.place.relative()),
+                PathKind::File => {
                     let path = entry.place.relative();
                     let language = super::languages::by_name(name_of(path));
                     tree.add_file(path, entry.bytes, language);

@@ -5,26 +5,26 @@
 use std::collections::HashSet;
 
 /// Keys that were met lately: most words of a file stand in it many times, and the set need not hear of each.
-const LATELY: usize = 8 << 10;
+const RECENT_WORD_SLOTS: usize = 8 << 10;
 
 /// Words of source files, as hashes. A word is a run of letters, digits and `_` that does not start with a digit; words
 /// joined by `-` count as one as well. It has a table of its own beside the words: keep one for each thread, not for
 /// each file.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct WordSet {
     // The keys can be foreseen by whoever writes the source; the set's own hasher is seeded, so that no file can make
     // it slow.
     seen: HashSet<u64>,
     lately: Box<[u64]>,
 }
 
-impl Default for Words {
+impl Default for WordSet {
     fn default() -> Self {
         Self { seen: HashSet::new(), lately: vec![0; LATELY].into() }
     }
 }
 
-impl Words {
+impl WordSet {
     /// Takes in the text of a source file.
     pub(super) fn take(&mut self, text: &[u8]) {
         let Self { seen, lately } = self;
@@ -56,34 +56,34 @@ impl Words {
 /// Where a key is kept lately.
 fn slot(key: u64) -> usize {
     let [low, high, ..] = key.to_le_bytes();
-    usize::from(u16::from_le_bytes([low, high])) % LATELY
+    usize::from(u16::from_le_bytes([low, high])) % RECENT_WORD_SLOTS
 }
 
 /// What a byte can be to a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum ByteClass {
     Part,
     Joint,
     Other,
 }
 
-const CLASSES: [Class; 256] = {
-    let mut classes = [Class::Other; 256];
+const CLASSES: [ByteClass; 256] = {
+    let mut classes = [ByteClass::Other; 256];
     let mut byte = 0_u8;
     loop {
         if byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80 {
-            classes[byte as usize] = Class::Part;
+            classes[byte as usize] = ByteClass::Part;
         }
         if byte == u8::MAX {
             break;
         }
         byte += 1;
     }
-    classes[b'-' as usize] = Class::Joint;
+    classes[b'-' as usize] = ByteClass::Joint;
     classes
 };
 
-const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// One more byte of a word, by FNV-1a.
 fn add(key: u64, byte: u8) -> u64 {
@@ -91,7 +91,7 @@ fn add(key: u64, byte: u8) -> u64 {
 }
 
 fn spell(word: &[u8]) -> u64 {
-    word.iter().fold(EMPTY, |key, byte| add(key, *byte))
+    word.iter().fold(FNV_OFFSET_BASIS, |key, byte| add(key, *byte))
 }
 
 /// Spreads a key over all bits: short words differ in the upper ones alone.
@@ -101,18 +101,18 @@ fn finish(key: u64) -> u64 {
 }
 
 fn each(text: &[u8], mut take: impl FnMut(u64)) {
-    let class = |at: usize| text.get(at).map_or(Class::Other, |byte| CLASSES[usize::from(*byte)]);
+    let class = |at: usize| text.get(at).map_or(ByteClass::Other, |byte| CLASSES[usize::from(*byte)]);
     let mut at = 0;
     while at < text.len() {
-        if class(at) != Class::Part {
+        if class(at) != ByteClass::Part {
             at += 1;
             continue;
         }
         let number = text[at].is_ascii_digit();
-        let (mut joined, mut first) = (EMPTY, true);
+        let (mut joined, mut first) = (FNV_OFFSET_BASIS, true);
         loop {
-            let (start, mut word) = (at, EMPTY);
-            while class(at) == Class::Part {
+            let (start, mut word) = (at, FNV_OFFSET_BASIS);
+            while class(at) == ByteClass::Part {
                 word = add(word, text[at]);
                 if !first {
                     joined = add(joined, text[at]);
@@ -125,7 +125,7 @@ fn each(text: &[u8], mut take: impl FnMut(u64)) {
             if first {
                 joined = word;
             }
-            if class(at) != Class::Joint || class(at + 1) != Class::Part {
+            if class(at) != ByteClass::Joint || class(at + 1) != ByteClass::Part {
                 break;
             }
             (joined, first) = (add(joined, b'-'), false);
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn words_are_whole() {
-        let mut words = Words::default();
+        let mut words = WordSet::default();
         words.take(
             b"fn read_all(a: &Foo) { flag(\"--dry-run\"); x-y; n--; a->b } caf\xc3\xa9 4711 v2",
         );
@@ -176,9 +176,9 @@ mod tests {
 
     #[test]
     fn words_come_together() {
-        let mut one = Words::default();
+        let mut one = WordSet::default();
         one.take(b"alpha beta gamma");
-        let mut other = Words::default();
+        let mut other = WordSet::default();
         other.take(b"delta");
         other.merge(one);
         for word in ["alpha", "beta", "gamma", "delta"] {
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn words_that_share_a_slot_are_all_kept() {
-        let mut words = Words::default();
+        let mut words = WordSet::default();
         for number in 0..50_000 {
             words.take(format!("w{number} w{}", number / 2).as_bytes());
         }

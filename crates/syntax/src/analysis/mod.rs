@@ -9,7 +9,7 @@ use crate::{language::Language, parse::SyntaxTree};
 
 /// A file as every analysis takes it.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct AnalyzedSource<'a> {
     /// How it is called.
     pub path: &'a str,
     /// What it is written in.

@@ -7,7 +7,7 @@ use std::{
 
 /// What a peer may take of the listener, in time, connections and bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct HttpLimits {
     /// Connections open at once. Further ones hear 503 and are closed.
     pub connections: usize,
     /// Connections open at once from one address, or from one /64 of IPv6.
@@ -34,7 +34,7 @@ pub struct Bounds {
     pub silence: Duration,
 }
 
-impl Default for Bounds {
+impl Default for HttpLimits {
     fn default() -> Self {
         Self {
             // Every session and stream that the server seats by default, and room for short requests beside them.
@@ -57,7 +57,7 @@ impl Default for Bounds {
 
 /// Connections and sessions that ended for reasons of ours, for metrics.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct ConnectionStats {
     turned_away: AtomicU64,
     timed_out: AtomicU64,
     idle: AtomicU64,
@@ -65,7 +65,7 @@ pub struct Tally {
     sessions_ended: AtomicU64,
 }
 
-impl Tally {
+impl ConnectionStats {
     /// Connections that found every place taken.
     pub fn turned_away(&self) -> u64 {
         self.turned_away.load(Ordering::Relaxed)
@@ -135,10 +135,10 @@ mod tests {
 
     #[test]
     fn every_count_is_told() {
-        let tally = Tally::default();
+        let tally = ConnectionStats::default();
         let zeros = tally.text();
         tally.count_turned_away();
-        for (times, count) in [Tally::count_timed_out, Tally::count_idle].iter().enumerate() {
+        for (times, count) in [ConnectionStats::count_timed_out, ConnectionStats::count_idle].iter().enumerate() {
             (0..times + 2).for_each(|_| count(&tally));
         }
         (0..4).for_each(|_| tally.count_failed_handshake());

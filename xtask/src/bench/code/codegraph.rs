@@ -1,8 +1,8 @@
 //! A peer that also builds an index of code: how it is installed and how it indexes a tree.
 
 use crate::{
-    install::{self, Node},
-    workspace::Workspace,
+    install::{self, NodeRuntime},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Result, ensure};
 use std::{
@@ -18,14 +18,14 @@ const PACKAGE: &str = "@colbymchenry/codegraph";
 /// The program, ready to run.
 #[derive(Debug)]
 pub(super) struct Codegraph {
-    node: Node,
+    node: NodeRuntime,
     script: PathBuf,
     /// What it writes for its user goes here.
     home: PathBuf,
 }
 
 impl Codegraph {
-    pub(super) fn install(workspace: &Workspace, home: PathBuf) -> Result<Self> {
+    pub(super) fn install(workspace: &XtaskWorkspace, home: PathBuf) -> Result<Self> {
         let node = install::node(workspace)?;
         let pin = format!("{PACKAGE}@{VERSION}");
         let script = install::npm_package(workspace, "bench-codegraph", &pin)?

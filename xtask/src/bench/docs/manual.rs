@@ -3,8 +3,8 @@
 
 use crate::{
     bench::repo::copies,
-    process::{self, Output},
-    workspace::Workspace,
+    process::{self, OutputMode},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
@@ -21,16 +21,16 @@ const SCRIPT_LIMIT: Duration = Duration::from_mins(5);
 /// Where docent keeps what it has read.
 const STATE: &str = ".docent";
 /// Pages that lead to the others, and say nothing themselves.
-const LEFT_OUT: [&str; 4] = ["bookindex.html", "index.html", "biblio.html", "legalnotice.html"];
+const EXCLUDED_PAGES: [&str; 4] = ["bookindex.html", "index.html", "biblio.html", "legalnotice.html"];
 /// A page that is further down counts as not found.
-const PLACES: usize = 10;
+const MAX_RANK: usize = 10;
 
 /// A question, and the pages that answer it.
-pub(super) type Question = (String, BTreeSet<String>);
+pub(super) type ManualQuestion = (String, BTreeSet<String>);
 
 /// A folder that docent can be started in, with one collection.
 #[derive(Debug)]
-pub(super) struct Collection {
+pub(super) struct ManualCollection {
     pub(super) root: PathBuf,
     /// The folder of the pages, which the peers read too.
     pub(super) pages: PathBuf,
@@ -38,7 +38,7 @@ pub(super) struct Collection {
     changed: PathBuf,
 }
 
-impl Collection {
+impl ManualCollection {
     /// Copies the pages of a folder below another one, which is emptied first.
     pub(super) fn copy(from: &Path, root: PathBuf, name: &str) -> Result<Self> {
         if root.exists() {
@@ -47,7 +47,7 @@ impl Collection {
         let pages = root.join("docs").join(name);
         let mut names = copies::files(from)?;
         names.retain(|file| file.extension().is_some_and(|ending| ending == "html"));
-        names.retain(|file| !LEFT_OUT.iter().any(|name| file == Path::new(name)));
+        names.retain(|file| !EXCLUDED_PAGES.iter().any(|name| file == Path::new(name)));
         for file in &names {
             let target = pages.join(file);
             if let Some(folder) = target.parent() {
@@ -85,25 +85,25 @@ impl Collection {
 
 /// The terms of the manual's printed index, in the order in which the evaluation asks them.
 pub(super) fn questions(
-    workspace: &Workspace,
+    workspace: &XtaskWorkspace,
     manual: &Path,
     count: usize,
-) -> Result<Vec<Question>> {
+) -> Result<Vec<ManualQuestion>> {
     let mut python = Command::new("python3");
     // Nothing is to be written into the repository.
     python.arg("-B").arg(workspace.root.join(SCRIPT)).arg(manual);
     python.args(["--queries", &count.to_string()]);
-    let said = process::run(&mut python, SCRIPT_LIMIT, Output::Kept)?.or_fail(SCRIPT)?;
-    let questions: Vec<Question> = serde_json::from_str(said.trim())
+    let said = process::run(&mut python, SCRIPT_LIMIT, OutputMode::Kept)?.or_fail(SCRIPT)?;
+    let questions: Vec<ManualQuestion> = serde_json::from_str(said.trim())
         .with_context(|| format!("{SCRIPT} printed no list of questions"))?;
     ensure!(!questions.is_empty(), "{} has no index to ask from", manual.display());
     Ok(questions)
 }
 
 /// The mean of one over the place of the first right page, in percent of the best that there is.
-pub(super) fn mean_reciprocal_rank(questions: &[Question], found: &[Vec<String>]) -> f64 {
-    let gain = |((_, answers), pages): (&Question, &Vec<String>)| {
-        let places = (1..=PLACES).map(|place| u32::try_from(place).unwrap_or(u32::MAX));
+pub(super) fn mean_reciprocal_rank(questions: &[ManualQuestion], found: &[Vec<String>]) -> f64 {
+    let gain = |((_, answers), pages): (&ManualQuestion, &Vec<String>)| {
+        let places = (1..=MAX_RANK).map(|place| u32::try_from(place).unwrap_or(u32::MAX));
         let mut different: Vec<&String> = Vec::new();
         for page in pages {
             if !different.contains(&page) {
@@ -136,7 +136,7 @@ mod tests {
             fs::write(from.join(file), "<body><p>Text.</p></body>").unwrap();
         }
         let root = place.path().join("root");
-        let collection = Collection::copy(&from, root.clone(), "guide").unwrap();
+        let collection = ManualCollection::copy(&from, root.clone(), "guide").unwrap();
         assert_eq!(collection.count, 2);
         assert!(collection.pages.join("a.html").is_file());
         assert!(!collection.pages.join("bookindex.html").exists());
@@ -184,7 +184,7 @@ mod tests {
         for (file, text) in [("bookindex.html", index), ("sql.html", ""), ("sql-abort.html", "")] {
             fs::write(folder.path().join(file), text).unwrap();
         }
-        let workspace = Workspace {
+        let workspace = XtaskWorkspace {
             root: Path::new(env!("CARGO_MANIFEST_DIR")).join(".."),
             target: folder.path().join("target"),
             metadata: serde_json::Value::Null,

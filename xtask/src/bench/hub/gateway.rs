@@ -1,17 +1,17 @@
 //! The gateways that are measured: how each is installed, how it is started in front of servers, and what it calls their
 //! tools.
 
-use super::place::Place;
+use super::gateway_home::GatewayHome;
 use crate::{
     bench::{
         message::ECHO,
-        peer::{answer, pinned, sources},
-        post::Endpoint,
+        peer::{command_output, pinned_version, sources},
+        post::EchoEndpoint,
     },
-    docent::Docent,
+    docent::DocentProgram,
     install,
-    process::{Background, free_port},
-    workspace::Workspace,
+    process::{BackgroundProcess, free_port},
+    workspace::XtaskWorkspace,
 };
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -44,14 +44,14 @@ pub(super) enum Gateway {
 
 /// How a client reaches a gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Front {
+pub(super) enum GatewayTransport {
     Stdio,
     Http,
 }
 
 impl Gateway {
     /// As tables show it.
-    pub(super) const fn shown(self) -> &'static str {
+    pub(super) const fn display_name(self) -> &'static str {
         match self {
             Self::Docent => "docent",
             Self::PypiMcpProxy => "PyPI mcp-proxy",
@@ -61,7 +61,7 @@ impl Gateway {
     }
 
     /// The ways in that put it before servers on pipes.
-    pub(super) const fn has(self, front: Front) -> bool {
+    pub(super) const fn has(self, front: GatewayTransport) -> bool {
         matches!((self, front), (Self::Docent | Self::Fastmcp, _) | (_, Front::Http))
     }
 
@@ -80,19 +80,19 @@ impl Gateway {
 
 /// A gateway that is ready to be started.
 #[derive(Debug)]
-pub(super) struct Installed<'a> {
+pub(super) struct InstalledGateway<'a> {
     pub(super) gateway: Gateway,
     pub(super) version: String,
-    docent: &'a Docent,
+    docent: &'a DocentProgram,
     program: PathBuf,
     script: Vec<OsString>,
 }
 
-impl<'a> Installed<'a> {
+impl<'a> InstalledGateway<'a> {
     /// Installs it.
     pub(super) fn prepare(
-        workspace: &Workspace,
-        docent: &'a Docent,
+        workspace: &XtaskWorkspace,
+        docent: &'a DocentProgram,
         gateway: Gateway,
     ) -> Result<Self> {
         let (version, program, script) = match gateway {
@@ -110,7 +110,7 @@ impl<'a> Installed<'a> {
     }
 
     /// The gateway on its standard input and output.
-    pub(super) fn on_pipes(&self, place: &Place) -> Command {
+    pub(super) fn on_pipes(&self, place: &GatewayHome) -> Command {
         let mut command = match self.gateway {
             Gateway::Docent => return place.serve(self.docent),
             _ => self.command(place),
@@ -121,7 +121,7 @@ impl<'a> Installed<'a> {
     }
 
     /// Starts the gateway over HTTP, as many of it as it takes; gives back where the tools are.
-    pub(super) fn listen(&self, place: &Place) -> Result<(Vec<Background>, Vec<Endpoint>)> {
+    pub(super) fn listen(&self, place: &GatewayHome) -> Result<(Vec<BackgroundProcess>, Vec<EchoEndpoint>)> {
         let names: Vec<&str> = place.servers.iter().map(|server| server.name.as_str()).collect();
         let tools = self.gateway.tools(&names);
         let (mut running, mut endpoints) = (Vec::new(), Vec::new());
@@ -132,27 +132,27 @@ impl<'a> Installed<'a> {
                 let mut command = self.command(place);
                 command.args(["--host", "127.0.0.1", "--port"]).arg(port.to_string()).arg("--");
                 command.arg(&server.program).args(&server.arguments);
-                running.push(Background::listening(&mut command, port, START_LIMIT)?);
-                endpoints.push(Endpoint::at(port));
+                running.push(BackgroundProcess::listening(&mut command, port, START_LIMIT)?);
+                endpoints.push(EchoEndpoint::at(port));
             }
             return Ok((running, endpoints));
         }
         let port = free_port()?;
         let mut command = self.on_port(place, port);
-        running.push(Background::listening(&mut command, port, START_LIMIT)?);
+        running.push(BackgroundProcess::listening(&mut command, port, START_LIMIT)?);
         if self.gateway == Gateway::PypiMcpProxy {
             // Each server has an address of its own.
-            endpoints.extend(names.iter().map(|name| Endpoint {
+            endpoints.extend(names.iter().map(|name| EchoEndpoint {
                 path: format!("/servers/{name}/mcp"),
-                ..Endpoint::at(port)
+                ..EchoEndpoint::at(port)
             }));
         } else {
-            endpoints.push(Endpoint { tools, ..Endpoint::at(port) });
+            endpoints.push(EchoEndpoint { tools, ..EchoEndpoint::at(port) });
         }
         Ok((running, endpoints))
     }
 
-    fn on_port(&self, place: &Place, port: u16) -> Command {
+    fn on_port(&self, place: &GatewayHome, port: u16) -> Command {
         let mut command = match self.gateway {
             Gateway::Docent => {
                 let mut command = place.serve(self.docent);
@@ -175,7 +175,7 @@ impl<'a> Installed<'a> {
         command
     }
 
-    fn command(&self, place: &Place) -> Command {
+    fn command(&self, place: &GatewayHome) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.script).current_dir(place.home()).env("HOME", place.home());
         command
@@ -186,11 +186,11 @@ impl<'a> Installed<'a> {
 pub(crate) type Program = (String, PathBuf, Vec<OsString>);
 
 /// A program that a pinned Python package brings.
-pub(super) fn python_program(workspace: &Workspace, pins: &str, program: &str) -> Result<Program> {
+pub(super) fn python_program(workspace: &XtaskWorkspace, pins: &str, program: &str) -> Result<Program> {
     let requirements = sources(workspace, "hub").join(format!("{pins}.txt"));
     let python =
         install::python_environment(workspace, &format!("bench-hub-python-{pins}"), &requirements)?;
-    let version = pinned(&fs::read_to_string(&requirements)?, program)
+    let version = pinned_version(&fs::read_to_string(&requirements)?, program)
         .with_context(|| format!("{pins}.txt pins no {program}"))?;
     let version = format!("{program} {version} on {}", answer(Command::new(&python).arg("-V"))?);
     let script = python.parent().context("python lies nowhere")?.join(program);
@@ -199,7 +199,7 @@ pub(super) fn python_program(workspace: &Workspace, pins: &str, program: &str) -
 
 /// A script of a package among those of a folder of pins.
 pub(super) fn node_program(
-    workspace: &Workspace,
+    workspace: &XtaskWorkspace,
     pins: &str,
     (package, script): (&str, &str),
 ) -> Result<Program> {
@@ -208,14 +208,14 @@ pub(super) fn node_program(
 }
 
 /// The protocol's own inspector.
-pub(crate) fn official_inspector(workspace: &Workspace) -> Result<Program> {
+pub(crate) fn official_inspector(workspace: &XtaskWorkspace) -> Result<Program> {
     let pin = ("@modelcontextprotocol/inspector", INSPECTOR_VERSION);
     lone_node_program(workspace, pin, "clients/launcher/build/index.js")
 }
 
 /// A script of a package whose dependencies differ from machine to machine, so that only itself is pinned.
 fn lone_node_program(
-    workspace: &Workspace,
+    workspace: &XtaskWorkspace,
     (package, version): (&str, &str),
     script: &str,
 ) -> Result<Program> {
@@ -229,13 +229,13 @@ fn node_script(folder: &Path, script: &str, node: PathBuf) -> Result<Program> {
     let about: Value = serde_json::from_slice(&fs::read(folder.join("package.json"))?)?;
     let word =
         |key: &str| about[key].as_str().with_context(|| format!("package.json has no {key}"));
-    let running = answer(Command::new(&node).arg("-v"))?;
+    let running = command_output(Command::new(&node).arg("-v"))?;
     let version = format!("{} {} on node {running}", word("name")?, word("version")?);
     Ok((version, node, vec![folder.join(script).into()]))
 }
 
 /// The packages of a folder of pins, and the Node that runs them.
-pub(super) fn node_modules(workspace: &Workspace, pins: &str) -> Result<(PathBuf, PathBuf)> {
+pub(super) fn node_modules(workspace: &XtaskWorkspace, pins: &str) -> Result<(PathBuf, PathBuf)> {
     let node = install::node(workspace)?;
     let from = sources(workspace, "hub").join(pins);
     let folder = install::npm_packages(workspace, &node, &format!("bench-hub-{pins}"), &from)?;
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn only_two_gateways_have_pipes() {
-        let on_pipes = |gateway: &Gateway| gateway.has(Front::Stdio);
+        let on_pipes = |gateway: &Gateway| gateway.has(GatewayTransport::Stdio);
         let found: Vec<_> = Gateway::value_variants().iter().copied().filter(on_pipes).collect();
         assert_eq!(found, [Gateway::Docent, Gateway::Fastmcp]);
         assert!(Gateway::value_variants().iter().all(|gateway| gateway.has(Front::Http)));

@@ -1,11 +1,11 @@
 //! Escapes of roff within a line: characters by name, fonts, and motions that text does without.
 
 use super::glyph::glyph;
-use crate::read::marks::{BOLD, CODE, ITALIC, JOINED, ROMAN};
+use crate::read::marks::{BOLD, CODE, ITALIC, NO_SPACE, ROMAN};
 use std::str::Chars;
 
 /// No name and no argument of an escape has more characters.
-const LONGEST: usize = 200;
+const MAX_ESCAPE_CHARS: usize = 200;
 
 /// Turns escapes into text with marks. Fonts last from line to line.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +82,7 @@ impl Fonts {
             'A' | 'B' | 'D' | 'H' | 'l' | 'L' | 'R' | 'S' | 'v' | 'w' | 'x' | 'X' => {
                 quoted(rest);
             }
-            'c' => out.push(JOINED),
+            'c' => out.push(NO_SPACE),
             'E' => self.escape(rest, out),
             '\'' | '´' => out.push('\''),
             '`' => out.push('`'),
@@ -110,7 +110,7 @@ fn name_of_two(rest: &mut Chars<'_>) -> String {
 
 fn until(rest: &mut Chars<'_>, end: char) -> String {
     let text = rest.as_str();
-    let at = text.char_indices().take(LONGEST).find(|(_, c)| *c == end).map(|(at, _)| at);
+    let at = text.char_indices().take(MAX_ESCAPE_CHARS).find(|(_, c)| *c == end).map(|(at, _)| at);
     let Some(at) = at else { return String::new() };
     *rest = text.get(at + end.len_utf8()..).unwrap_or_default().chars();
     text.get(..at).unwrap_or_default().to_owned()

@@ -1,7 +1,7 @@
 //! Text that is set in pages, as the RFCs are: footers and headers dropped, paragraphs joined over the break.
 
 /// The lines of a text, without what only a printed page needs.
-pub(super) fn joined(text: &str) -> Vec<&str> {
+pub(super) fn join_pages(text: &str) -> Vec<&str> {
     if !text.contains('\u{c}') {
         return text.lines().collect();
     }

@@ -1,12 +1,12 @@
 //! Gaps of the documents beside the README: what is missing among them, and what in them is no longer true.
 
-use super::{can_be_absent, command, counted, gap, has_code, told};
+use super::{can_be_absent, command, counted, gap, has_code, describe_command};
 use crate::repo::report::{
     CommandPurpose, DocumentKind, Documentation, Gap, ProjectKind, Report, Severity,
 };
 
 /// More files than this are hard to find one's way in.
-const LARGE: u64 = 60;
+const LARGE_FOLDER_FILES: u64 = 60;
 
 fn count(documentation: &Documentation, kind: DocumentKind) -> u64 {
     documentation.kinds.iter().find(|it| it.kind == kind).map_or(0, |it| it.count)
@@ -140,7 +140,7 @@ pub(super) fn folder(report: &Report) -> Vec<Gap> {
         let guides = [DocumentKind::HowTo, DocumentKind::Tutorial, DocumentKind::Explanation];
         guides.iter().any(|kind| count(it, *kind) > 0)
     });
-    let large = report.structure.files > LARGE;
+    let large = report.structure.files > LARGE_FOLDER_FILES;
     if !large
         || written
         || !report.presence.docs_folders.is_empty()

@@ -7,12 +7,12 @@ mod readme;
 use super::report::{CommandPurpose, Depth, Gap, ProjectCommand, ProjectKind, Report, Severity};
 
 /// Steps that are told, those to learn more included.
-const STEPS: usize = 7;
+const MAX_NEXT_STEPS: usize = 7;
 
 /// What the next depth adds.
-const STANDARD: &str = "Call again with depth `standard` for dependencies, commands, license and \
+const STANDARD_DEPTH_STEP: &str = "Call again with depth `standard` for dependencies, commands, license and \
     README gaps.";
-const DEEP: &str = "Call again with depth `deep` for undocumented symbols, broken links, outdated \
+const DEEP_DEPTH_STEP: &str = "Call again with depth `deep` for undocumented symbols, broken links, outdated \
     documents and history.";
 
 /// One question to the report.
@@ -55,7 +55,7 @@ pub(super) fn find(report: &Report) -> Vec<Gap> {
 /// What to do next, in order: the costliest gaps, then how to learn more.
 pub(super) fn next_steps(report: &Report) -> Vec<String> {
     let more = learn_more(report);
-    let room = STEPS - more.len();
+    let room = MAX_NEXT_STEPS - more.len();
     let steps = report.gaps.iter().map(|gap| gap.next_step.clone());
     steps.take(room).chain(more).collect()
 }
@@ -85,8 +85,8 @@ fn learn_more(report: &Report) -> Vec<String> {
         ))
     } else {
         match report.depth {
-            Depth::Quick => Some(STANDARD.into()),
-            Depth::Standard => Some(DEEP.into()),
+            Depth::Quick => Some(STANDARD_DEPTH_STEP.into()),
+            Depth::Standard => Some(DEEP_DEPTH_STEP.into()),
             Depth::Deep => None,
         }
     };
@@ -126,7 +126,7 @@ fn command(report: &Report, purpose: CommandPurpose) -> Option<&ProjectCommand> 
 }
 
 /// A command as a step names it: with where it comes from.
-fn told(command: &ProjectCommand) -> String {
+fn describe_command(command: &ProjectCommand) -> String {
     let folder =
         if command.folder == "." { String::new() } else { format!(" in {}", command.folder) };
     format!("`{}`{folder} (from {})", command.command, command.source)

@@ -10,7 +10,7 @@ use gix::{
 use std::collections::HashMap;
 
 /// Longer names are cut.
-const NAME_CHARACTERS: usize = 80;
+const MAX_NAME_CHARS: usize = 80;
 /// What stands for an empty name.
 const NAMELESS: &str = "(no name)";
 /// How the names of programs end.
@@ -138,7 +138,7 @@ fn readable(name: &BStr) -> String {
     if shown.is_empty() {
         return NAMELESS.to_owned();
     }
-    shown.chars().take(NAME_CHARACTERS).collect()
+    shown.chars().take(MAX_NAME_CHARS).collect()
 }
 
 /// Control characters, and those without width that turn the direction of text, are not shown.

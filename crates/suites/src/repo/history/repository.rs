@@ -1,7 +1,7 @@
 //! A git directory, opened for reading: no configuration of the user or the system, no environment, nothing executed.
 
 use super::location::Location;
-use crate::{files::Problem, repo::tree::Tree};
+use crate::{files::ReadFailure, repo::tree::ProjectTree};
 use gix::{
     ObjectId,
     bstr::ByteSlice,
@@ -12,13 +12,13 @@ use gix::{
 };
 
 /// An object that claims to be larger is treated as damaged.
-const OBJECT_BYTES: u64 = 64 << 20;
+const MAX_OBJECT_BYTES: u64 = 64 << 20;
 /// Trees that were read lately are kept up to this size: each is needed again by the commit before.
-const CACHE_BYTES: usize = 16 << 20;
+const TREE_CACHE_BYTES: usize = 16 << 20;
 /// So are those that others are stored as differences from.
-const BASE_CACHE_BYTES: usize = 8 << 20;
+const DELTA_BASE_CACHE_BYTES: usize = 8 << 20;
 /// A longer mailmap is not read.
-const MAILMAP_BYTES: u64 = 1 << 20;
+const MAX_MAILMAP_BYTES: u64 = 1 << 20;
 
 /// An open repository.
 pub(super) struct Repository {
@@ -34,7 +34,7 @@ pub(super) struct Repository {
 
 /// What HEAD is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct HeadState {
     /// The branch; `None` where HEAD is a commit itself.
     pub(super) branch: Option<String>,
     /// `None` where nothing was committed yet.
@@ -44,7 +44,7 @@ pub(super) struct Head {
 impl Repository {
     /// Opens a git directory that was checked before. Who owns it makes no difference, as nothing in it is trusted.
     #[expect(clippy::disallowed_methods, reason = "a location lies in a root, links followed")]
-    pub(super) fn open(location: &Location) -> Result<Self, Problem> {
+    pub(super) fn open(location: &Location) -> Result<Self, ReadFailure> {
         let options = gix::open::Options::isolated()
             .with(gix::sec::Trust::Reduced)
             .open_path_as_is(true)
@@ -52,13 +52,13 @@ impl Repository {
                 "core.useReplaceRefs=false".to_owned(),
                 format!("gitoxide.objects.allocLimit={OBJECT_BYTES}"),
             ]);
-        let opened = options.open(&location.git_dir).map_err(|error| Problem {
+        let opened = options.open(&location.git_dir).map_err(|error| ReadFailure {
             path: location.shown.clone(),
             reason: format!("the git repository can't be opened: {}", cause(&error)),
         })?;
         let mut git = opened.to_thread_local();
-        git.object_cache_size(CACHE_BYTES);
-        git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(BASE_CACHE_BYTES)));
+        git.object_cache_size(TREE_CACHE_BYTES);
+        git.objects.set_pack_cache(|| Box::new(MemoryCappedHashmap::new(DELTA_BASE_CACHE_BYTES)));
         // In a partial clone objects are missing by design; looking for new packs each time would cost a lot.
         git.objects.refresh_never();
         let linked = git.git_dir() != git.common_dir();
@@ -71,25 +71,25 @@ impl Repository {
     }
 
     /// Something that the history lacks.
-    pub(super) fn problem(&self, reason: impl Into<String>) -> Problem {
-        Problem { path: self.shown.clone(), reason: reason.into() }
+    pub(super) fn problem(&self, reason: impl Into<String>) -> ReadFailure {
+        ReadFailure { path: self.shown.clone(), reason: reason.into() }
     }
 
     /// Where the history starts.
-    pub(super) fn head(&self) -> Result<Head, Problem> {
+    pub(super) fn head(&self) -> Result<HeadState, ReadFailure> {
         let unreadable =
             |error| self.problem(format!("the git history can't be read: {}", cause(&error)));
         let mut head = self.git.head().map_err(unreadable)?;
         let branch = head.referent_name().map(|name| name.shorten().to_str_lossy().into_owned());
         let commit = head.try_peel_to_id().map_err(unreadable)?.map(gix::Id::detach);
-        Ok(Head { branch, commit })
+        Ok(HeadState { branch, commit })
     }
 
     /// The project's own list of who is who. Its configuration may name others, which may lie anywhere.
-    pub(super) fn mailmap(&self, tree: &Tree, location: &Location, head: ObjectId) -> Snapshot {
+    pub(super) fn mailmap(&self, tree: &ProjectTree, location: &Location, head: ObjectId) -> Snapshot {
         let bytes = match location.work_tree.as_ref().filter(|_| !self.bare) {
             Some(top) => {
-                top.join(".mailmap").and_then(|place| tree.roots.read(&place, MAILMAP_BYTES).ok())
+                top.join(".mailmap").and_then(|place| tree.roots.read(&place, MAX_MAILMAP_BYTES).ok())
             }
             None => self.committed_mailmap(head),
         };
@@ -102,7 +102,7 @@ impl Repository {
         let tree = objects.find_commit(&head, &mut buffer).ok()?.tree();
         let (id, _) = self.entry(tree, ".mailmap", &mut buffer).ok()??;
         let header = self.git.find_header(id).ok()?;
-        if header.kind() != Kind::Blob || header.size() > MAILMAP_BYTES {
+        if header.kind() != Kind::Blob || header.size() > MAX_MAILMAP_BYTES {
             return None;
         }
         Some(objects.find_blob(&id, &mut buffer).ok()?.data.to_owned())

@@ -1,6 +1,6 @@
 //! What a lock file fixes, whatever it is written in. Must not know any format.
 
-use super::reading::Wanted;
+use super::reading::RequestedDependency;
 use std::{
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
@@ -8,13 +8,13 @@ use std::{
 
 /// Names and versions, each pair once.
 #[derive(Debug, Default)]
-pub(super) struct Fixed {
+pub(super) struct LockedVersions {
     versions: HashMap<String, Vec<String>>,
     /// Hashes of the pairs.
     seen: HashSet<u64>,
 }
 
-impl Fixed {
+impl LockedVersions {
     /// Takes in a version of a package.
     pub(super) fn add(&mut self, name: impl Into<String>, version: impl Into<String>) {
         let (name, version) = (name.into(), version.into());
@@ -62,7 +62,7 @@ fn starts_like(version: &str, requirement: Option<&str>) -> bool {
 
 /// Who asks, as a lock file knows them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asker<'a> {
+pub(super) struct RequestingPackage<'a> {
     /// What the package is called.
     pub(super) name: &'a str,
     /// Its folder, from that of the lock file; empty where they are the same.
@@ -71,25 +71,25 @@ pub(super) struct Asker<'a> {
 
 /// A lock file, read.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct ParsedLockFile {
     /// All that it fixes, from outside.
-    pub(super) fixed: Fixed,
-    /// Versions for one asker, under what [`Lock::keys`] gives.
-    pub(super) exact: Fixed,
+    pub(super) fixed: LockedVersions,
+    /// Versions for one asker, under what [`ParsedLockFile::keys`] gives.
+    pub(super) exact: LockedVersions,
     /// The keys to try for what is asked for, in order.
-    pub(super) keys: fn(Asker<'_>, &Wanted) -> Vec<String>,
+    pub(super) keys: fn(RequestingPackage<'_>, &RequestedDependency) -> Vec<String>,
     /// How it writes a package's name; `None` where a name alone does not tell the version.
     pub(super) name: Option<fn(&str) -> String>,
 }
 
-impl Lock {
+impl ParsedLockFile {
     /// One that fixes a single version of each package.
-    pub(super) fn flat(fixed: Fixed, name: fn(&str) -> String) -> Self {
-        Self { fixed, exact: Fixed::default(), keys: |_, _| Vec::new(), name: Some(name) }
+    pub(super) fn flat(fixed: LockedVersions, name: fn(&str) -> String) -> Self {
+        Self { fixed, exact: LockedVersions::default(), keys: |_, _| Vec::new(), name: Some(name) }
     }
 
     /// The version that it fixes.
-    pub(super) fn version(&self, asker: Asker<'_>, wanted: &Wanted) -> Option<String> {
+    pub(super) fn version(&self, asker: RequestingPackage<'_>, wanted: &RequestedDependency) -> Option<String> {
         let requirement = wanted.requirement.as_deref();
         let keys = (self.keys)(asker, wanted);
         let exact = keys.iter().find_map(|key| self.exact.version(key, requirement));
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_version_is_told_where_there_is_no_doubt() {
-        let mut fixed = Fixed::default();
+        let mut fixed = LockedVersions::default();
         for (name, version) in
             [("a", "1.2.3"), ("a", "1.2.3"), ("b", "0.8.5"), ("b", "0.9.1"), ("b", "10.0.0")]
         {

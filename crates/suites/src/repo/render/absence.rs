@@ -5,7 +5,7 @@ use crate::repo::report::{Depth, Report};
 
 /// A part of the report that may be absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ReportPart {
     Project,
     Dependencies,
     Documentation,
@@ -17,7 +17,7 @@ pub(super) enum Part {
     Tasks,
 }
 
-impl Part {
+impl ReportPart {
     /// What it is called, the least depth that has it, and the words by which `missing` may name it.
     fn known(self) -> (&'static str, Depth, &'static [&'static str]) {
         match self {
@@ -41,7 +41,7 @@ impl Part {
 }
 
 /// Why the report lacks a part: it was stopped, it did not go deep enough, or there is nothing to tell.
-pub(super) fn reason(report: &Report, part: Part) -> String {
+pub(super) fn reason(report: &Report, part: ReportPart) -> String {
     let (name, least, words) = part.known();
     let was_stopped = report.missing.iter().any(|missing| {
         let missing = missing.to_lowercase();
@@ -54,7 +54,7 @@ pub(super) fn reason(report: &Report, part: Part) -> String {
     } else if report.depth < least {
         let (has, needs) = (wording::depth(report.depth), wording::depth(least));
         format!("{name}: not in a {has} report. Ask for depth “{needs}”.")
-    } else if part == Part::History {
+    } else if part == ReportPart::History {
         "History: no git repository was found here.".to_owned()
     } else {
         format!("{name}: nothing was found.")
@@ -80,26 +80,26 @@ mod tests {
         let cases = [
             (
                 at(Depth::Quick, &[]),
-                Part::Links,
+                ReportPart::Links,
                 "Links: not in a quick report. Ask for depth “deep”.",
             ),
             (
                 at(Depth::Quick, &[]),
-                Part::Project,
+                ReportPart::Project,
                 "Commands and entry points: not in a quick report. Ask for depth “standard”.",
             ),
             (
                 at(Depth::Standard, &[]),
-                Part::Project,
+                ReportPart::Project,
                 "Commands and entry points: nothing was found.",
             ),
-            (at(Depth::Deep, &[]), Part::History, "History: no git repository was found here."),
+            (at(Depth::Deep, &[]), ReportPart::History, "History: no git repository was found here."),
             (
                 at(Depth::Deep, &["Git history"]),
-                Part::History,
+                ReportPart::History,
                 "History: not in this report, because the call was stopped. Ask again with more time.",
             ),
-            (at(Depth::Deep, &["drift"]), Part::Coverage, "Coverage: nothing was found."),
+            (at(Depth::Deep, &["drift"]), ReportPart::Coverage, "Coverage: nothing was found."),
         ];
         for (report, part, want) in cases {
             assert_eq!(reason(&report, part), want);

@@ -4,11 +4,11 @@ use std::fmt::{self, Display, Write as _};
 
 /// A piece of a page or of a document.
 #[derive(Debug, Default)]
-pub(super) struct Markup(String);
+pub(super) struct MarkupBuffer(String);
 
-impl Markup {
+impl MarkupBuffer {
     /// Appends; [`put!`] is how it is called.
-    pub(super) fn put(&mut self, arguments: fmt::Arguments<'_>) {
+    pub(super) fn append(&mut self, arguments: fmt::Arguments<'_>) {
         let _ok = self.0.write_fmt(arguments);
     }
 
@@ -18,13 +18,13 @@ impl Markup {
     }
 }
 
-impl Display for Markup {
+impl Display for MarkupBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-/// Appends to a [`Markup`] as `format!` would.
+/// Appends to a [`MarkupBuffer`] as `format!` would.
 macro_rules! put {
     ($out:expr, $($argument:tt)*) => { $out.put(format_args!($($argument)*)) };
 }

@@ -1,6 +1,6 @@
 //! How much of each folder is documented: one cell per folder, darker the more, with its figure in it.
 
-use super::markup::{Markup, path, put, text};
+use super::markup::{MarkupBuffer, path, put, text};
 use crate::repo::{
     render::figures::{bounded, count, percent},
     report::Covered,
@@ -8,21 +8,21 @@ use crate::repo::{
 use std::collections::BTreeMap;
 
 /// Lower ends of the steps of the scale, in per cent.
-const STEPS: [f64; 5] = [0.0, 25.0, 50.0, 75.0, 95.0];
+const HEAT_STEPS_PERCENT: [f64; 5] = [0.0, 25.0, 50.0, 75.0, 95.0];
 /// Cells that are shown.
-const MOST: usize = 60;
+const MAX_CELLS: usize = 60;
 /// More groups than this would be rows of one cell each.
-const MOST_GROUPS: usize = 8;
+const MAX_GROUPS: usize = 8;
 
 fn step(share: f64) -> usize {
-    STEPS.iter().rposition(|low| bounded(share) >= *low).unwrap_or_default()
+    HEAT_STEPS_PERCENT.iter().rposition(|low| bounded(share) >= *low).unwrap_or_default()
 }
 
 /// The scale, from nothing to everything.
-pub(super) fn scale(out: &mut Markup) {
+pub(super) fn scale(out: &mut MarkupBuffer) {
     put!(out, "<ul class=\"legend scale\" aria-label=\"Scale\">");
-    for (index, low) in STEPS.iter().enumerate() {
-        let told = match STEPS.get(index + 1) {
+    for (index, low) in HEAT_STEPS_PERCENT.iter().enumerate() {
+        let told = match HEAT_STEPS_PERCENT.get(index + 1) {
             Some(next) => format!("{low:.0}–{:.0}%", next - 1.0),
             None => format!("{low:.0}% and more"),
         };
@@ -32,14 +32,14 @@ pub(super) fn scale(out: &mut Markup) {
 }
 
 /// The cells, folders of one top folder together; gives back how many are not shown.
-pub(super) fn heat(out: &mut Markup, folders: &[Covered]) -> usize {
-    let shown: Vec<&Covered> = folders.iter().take(MOST).collect();
+pub(super) fn heat(out: &mut MarkupBuffer, folders: &[Covered]) -> usize {
+    let shown: Vec<&Covered> = folders.iter().take(MAX_CELLS).collect();
     let mut groups: BTreeMap<&str, Vec<&Covered>> = BTreeMap::new();
     for folder in &shown {
         let top = folder.name.split_inclusive('/').next().unwrap_or_default();
         groups.entry(top).or_default().push(folder);
     }
-    if groups.len() > MOST_GROUPS {
+    if groups.len() > MAX_GROUPS {
         groups = BTreeMap::from([("", shown)]);
     } else {
         for cells in groups.values_mut() {
@@ -63,7 +63,7 @@ pub(super) fn heat(out: &mut Markup, folders: &[Covered]) -> usize {
         put!(out, "</ul>");
     }
     put!(out, "</div>");
-    folders.len().saturating_sub(MOST)
+    folders.len().saturating_sub(MAX_CELLS)
 }
 
 #[cfg(test)]

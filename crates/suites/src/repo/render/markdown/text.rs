@@ -3,11 +3,11 @@
 use crate::repo::render::{
     characters::deceives,
     figures::{count, whole},
-    markup::{Markup, put},
+    markup::{MarkupBuffer, put},
 };
 
 /// Rows of a table, and items of a list, that are shown.
-pub(super) const MOST: usize = 50;
+pub(super) const MAX_ROWS: usize = 50;
 
 /// Text on one line, without characters that deceive.
 fn flat(value: &str) -> String {
@@ -127,15 +127,15 @@ pub(super) fn places(paths: &[String]) -> String {
     shown.join(", ")
 }
 
-/// Appends a table: at most [`MOST`] rows without columns that tell nothing, then how many more rows there are. Columns
+/// Appends a table: at most [`MAX_ROWS`] rows without columns that tell nothing, then how many more rows there are. Columns
 /// that begin with `#` hold numbers.
 pub(super) fn table(
-    out: &mut Markup,
+    out: &mut MarkupBuffer,
     columns: &[&str],
     rows: impl Iterator<Item = Vec<String>>,
     all: u64,
 ) {
-    let rows: Vec<Vec<String>> = rows.take(MOST).collect();
+    let rows: Vec<Vec<String>> = rows.take(MAX_ROWS).collect();
     if rows.is_empty() {
         return;
     }
@@ -158,11 +158,11 @@ pub(super) fn table(
     more(out, all, whole(rows.len()));
 }
 
-/// Appends a list: at most [`MOST`] items, then how many more there are.
-pub(super) fn list(out: &mut Markup, items: impl ExactSizeIterator<Item = String>) {
+/// Appends a list: at most [`MAX_ROWS`] items, then how many more there are.
+pub(super) fn list(out: &mut MarkupBuffer, items: impl ExactSizeIterator<Item = String>) {
     let all = whole(items.len());
     let mut shown = 0;
-    for item in items.take(MOST) {
+    for item in items.take(MAX_ROWS) {
         put!(out, "- {item}\n");
         shown += 1;
     }
@@ -170,7 +170,7 @@ pub(super) fn list(out: &mut Markup, items: impl ExactSizeIterator<Item = String
     more(out, all, shown);
 }
 
-fn more(out: &mut Markup, all: u64, shown: u64) {
+fn more(out: &mut MarkupBuffer, all: u64, shown: u64) {
     if let Some(left @ 1..) = all.checked_sub(shown) {
         put!(out, "and {} more\n\n", count(left));
     }
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn long_tables_are_cut() {
-        let mut out = Markup::default();
+        let mut out = MarkupBuffer::default();
         table(
             &mut out,
             &["Name", "#Count"],
@@ -217,7 +217,7 @@ mod tests {
         let out = out.finish();
         assert!(out.starts_with("| Name | Count |\n| --- | ---: |\n| n0 | 0 |\n"), "{out}");
         assert!(out.ends_with("| n49 | 49 |\n\nand 1,010 more\n\n"), "{out}");
-        let mut narrow = Markup::default();
+        let mut narrow = MarkupBuffer::default();
         table(
             &mut narrow,
             &["Name", "Empty", "#Count"],
@@ -225,7 +225,7 @@ mod tests {
             1,
         );
         assert_eq!(narrow.finish(), "| Name | Count |\n| --- | ---: |\n| a | 1 |\n\n");
-        let mut none = Markup::default();
+        let mut none = MarkupBuffer::default();
         table(&mut none, &["Name"], std::iter::empty(), 0);
         assert_eq!(none.finish(), "");
     }

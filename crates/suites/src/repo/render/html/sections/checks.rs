@@ -4,14 +4,14 @@ use super::{
     super::{
         bars::{Bar, bars},
         heat,
-        markup::{Markup, text},
-        table::{Cell, Table, more},
+        markup::{MarkupBuffer, text},
+        table::{Cell, HtmlTable, more},
     },
     absent, heading, list, note,
 };
 use crate::repo::{
     render::{
-        absence::Part,
+        absence::ReportPart,
         figures::{bounded, count, counted, percent, whole},
         wording,
     },
@@ -29,8 +29,8 @@ pub(super) fn coverage_brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn coverage(out: &mut Markup, report: &Report) {
-    let Some(found) = &report.coverage else { return absent(out, report, Part::Coverage) };
+pub(super) fn coverage(out: &mut MarkupBuffer, report: &Report) {
+    let Some(found) = &report.coverage else { return absent(out, report, ReportPart::Coverage) };
     if found.public == 0 {
         note(out, "No public symbols were found in languages that docent reads.");
     } else {
@@ -59,13 +59,13 @@ pub(super) fn coverage(out: &mut Markup, report: &Report) {
             })
             .collect();
         let all = found.public.saturating_sub(found.documented);
-        Table::new("Public symbols without a doc comment", &["Symbol", "Kind", "Place"], rows)
+        HtmlTable::new("Public symbols without a doc comment", &["Symbol", "Kind", "Place"], rows)
             .of(all)
             .write(out);
     }
 }
 
-fn shares(out: &mut Markup, found: &Coverage) {
+fn shares(out: &mut MarkupBuffer, found: &Coverage) {
     heading(out, "By language");
     let shown: Vec<Bar<'_>> = found
         .languages
@@ -98,8 +98,8 @@ pub(super) fn links_brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn links(out: &mut Markup, report: &Report) {
-    let Some(links) = &report.links else { return absent(out, report, Part::Links) };
+pub(super) fn links(out: &mut MarkupBuffer, report: &Report) {
+    let Some(links) = &report.links else { return absent(out, report, ReportPart::Links) };
     if links.broken.is_empty() && links.broken_count == 0 {
         return note(out, "Every relative link, anchor and picture was found.");
     }
@@ -115,7 +115,7 @@ pub(super) fn links(out: &mut Markup, report: &Report) {
             ]
         })
         .collect();
-    Table::new("Broken links", &["Place", "Link", "Problem", "May be meant"], rows)
+    HtmlTable::new("Broken links", &["Place", "Link", "Problem", "May be meant"], rows)
         .of(links.broken_count)
         .write(out);
 }
@@ -131,8 +131,8 @@ pub(super) fn drift_brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn drift(out: &mut Markup, report: &Report) {
-    let Some(drift) = &report.drift else { return absent(out, report, Part::Drift) };
+pub(super) fn drift(out: &mut MarkupBuffer, report: &Report) {
+    let Some(drift) = &report.drift else { return absent(out, report, ReportPart::Drift) };
     if drift.stale.is_empty() && drift.outdated.is_empty() {
         return note(out, "No document was found that the code has left behind.");
     }
@@ -153,7 +153,7 @@ pub(super) fn drift(out: &mut Markup, report: &Report) {
             })
             .collect();
         let columns = ["Sure", "Place", "Names", "Kind", "Why", "May be meant"];
-        Table::new("Names that are no longer there", &columns, rows)
+        HtmlTable::new("Names that are no longer there", &columns, rows)
             .of(drift.stale_count)
             .write(out);
     }
@@ -172,7 +172,7 @@ pub(super) fn drift(out: &mut Markup, report: &Report) {
             })
             .collect();
         let columns = ["Document", "Last changed", "Changes since", "Files that changed"];
-        Table::new("Documents older than their code", &columns, rows).write(out);
+        HtmlTable::new("Documents older than their code", &columns, rows).write(out);
     }
 }
 
@@ -183,8 +183,8 @@ pub(super) fn redundancy_brief(report: &Report) -> String {
     }
 }
 
-pub(super) fn redundancy(out: &mut Markup, report: &Report) {
-    let Some(found) = &report.redundancy else { return absent(out, report, Part::Redundancy) };
+pub(super) fn redundancy(out: &mut MarkupBuffer, report: &Report) {
+    let Some(found) = &report.redundancy else { return absent(out, report, ReportPart::Redundancy) };
     if found.duplicates.is_empty() && found.dead.is_empty() && found.empty.is_empty() {
         return note(out, "No document repeats another, and every one is linked.");
     }
@@ -201,7 +201,7 @@ pub(super) fn redundancy(out: &mut Markup, report: &Report) {
                 ]
             })
             .collect();
-        Table::new("Documents with much the same text", &["One", "Other", "Alike"], rows)
+        HtmlTable::new("Documents with much the same text", &["One", "Other", "Alike"], rows)
             .write(out);
     }
     for (title, paths) in [("Nothing leads here", &found.dead), ("Next to no text", &found.empty)] {

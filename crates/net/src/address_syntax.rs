@@ -1,0 +1,168 @@
+//! Addresses as somebody wrote them, read once and for all: every text from outside that is fetched becomes a
+//! [`Url`] here.
+//!
+//! A [`Url`] holds an IPv4 address in one notation, whatever was written: `2130706433`, `0x7f.1`, `0177.0.0.1`, `127.1`,
+//! `%31%32%37.0.0.1` and digits of other scripts are all `127.0.0.1` in it. Nobody writes a page's address like that but to
+//! hide where it leads from whoever reads it, so that the text is looked at beside what was read.
+
+use crate::refusal::FetchRefusal;
+use url::{Host, ParseError, Url};
+
+/// Why a text is no address that is fetched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadAddress {
+    /// It is no address at all.
+    #[error(transparent)]
+    Unreadable(#[from] ParseError),
+    /// It is one, and may not be written like that.
+    #[error(transparent)]
+    Refused(#[from] FetchRefusal),
+}
+
+/// Reads a whole address.
+pub fn parse_url(text: &str) -> Result<Url, BadAddress> {
+    let url = Url::parse(text)?;
+    check(&url, text, None)?;
+    Ok(url)
+}
+
+/// Reads an address that may be relative to another, which was read here as well.
+pub fn join_url(base: &Url, text: &str) -> Result<Url, BadAddress> {
+    let url = base.join(text)?;
+    check(&url, text, Some(base))?;
+    Ok(url)
+}
+
+fn check(url: &Url, text: &str, base: Option<&Url>) -> Result<(), FetchRefusal> {
+    let Some(Host::Ipv4(address)) = url.host() else { return Ok(()) };
+    // What the standard of addresses leaves out before it reads one.
+    let inside = text.trim_matches(|letter: char| letter <= ' ');
+    let text: String =
+        inside.chars().filter(|letter| !matches!(letter, '\t' | '\n' | '\r')).collect();
+    let is_plain = match written_host(&text, base) {
+        Some(host) => host == address.to_string(),
+        None => base.is_some_and(|base| base.host_str() == url.host_str()),
+    };
+    if is_plain { Ok(()) } else { Err(FetchRefusal::Notation { address }) }
+}
+
+/// The host in a text, as it stands there; none where the text leaves that to its base.
+fn written_host<'a>(text: &'a str, base: Option<&Url>) -> Option<&'a str> {
+    let is_slash = |letter: char| matches!(letter, '/' | '\\');
+    let (scheme, rest) = match text.split_once(':') {
+        Some((scheme, rest)) if is_scheme(scheme) => (Some(scheme), rest),
+        _ => (None, text),
+    };
+    // Another scheme than the base's makes an address whole, however many slashes follow it.
+    let is_whole = scheme
+        .is_some_and(|scheme| base.is_none_or(|base| !scheme.eq_ignore_ascii_case(base.scheme())));
+    let slashes = rest.chars().take_while(|letter| is_slash(*letter)).count();
+    if !is_whole && slashes < 2 {
+        return None;
+    }
+    let authority = rest.trim_start_matches(is_slash).split(['/', '\\', '?', '#']).next()?;
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    Some(host.split_once(':').map_or(host, |(host, _)| host))
+}
+
+fn is_scheme(text: &str) -> bool {
+    let inner = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
+    text.starts_with(|letter: char| letter.is_ascii_alphabetic()) && text.chars().all(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    const HOME: Ipv4Addr = Ipv4Addr::LOCALHOST;
+
+    #[track_caller]
+    fn check(base: Option<&str>, text: &str, want: Result<&str, FetchRefusal>) {
+        let read = match base {
+            Some(base) => join_url(&Url::parse(base).unwrap(), text),
+            None => parse_url(text),
+        };
+        let want = want.map(|url| Url::parse(url).unwrap()).map_err(BadAddress::Refused);
+        assert_eq!(read, want, "{text:?} from {base:?}");
+    }
+
+    #[test]
+    fn an_address_of_four_numbers_is_written_as_such() {
+        for text in [
+            "http://127.0.0.1:9000/a",
+            "http://127.0.0.1",
+            "HTTP://127.0.0.1/?http://2130706433",
+            " http:\\\\127.0.0.1\\a\n",
+            "http:127.0.0.1/",
+            "ht\ttp:////127.0.\n0.1/",
+            "http://me:2130706433@127.0.0.1/",
+        ] {
+            let url = Url::parse(text).unwrap();
+            check(None, text, Ok(url.as_str()));
+        }
+        for host in [
+            "2130706433",
+            "017700000001",
+            "0x7f000001",
+            "0x7f.1",
+            "0177.0.0.1",
+            "127.1",
+            "127.0.1",
+            "127.0.0.01",
+            "127.0.0.1.",
+            "%31%32%37.0.0.1",
+            "127%2e0.0.1",
+            "\u{ff11}27.0.0.1",
+            "127\u{3002}0.0.1",
+            "127.0.0.\u{2460}",
+        ] {
+            for text in [
+                format!("http://{host}/"),
+                format!("http://{host}:9000/127.0.0.1"),
+                format!("https:/\\127.0.0.1@{host}?127.0.0.1"),
+                format!("http:{host}#//127.0.0.1"),
+                format!("\thttp://{host}"),
+            ] {
+                check(None, &text, Err(FetchRefusal::Notation { address: HOME }));
+            }
+        }
+    }
+
+    #[test]
+    fn names_and_other_addresses_are_left_alone() {
+        for text in
+            ["https://docs.example.com./a", "http://[0:0::1]/", "ftp://a.test/", "mailto:a@b.test"]
+        {
+            check(None, text, Ok(text));
+        }
+        assert_eq!(parse_url("x"), Err(BadAddress::Unreadable(ParseError::RelativeUrlWithoutBase)));
+    }
+
+    #[test]
+    fn what_follows_another_address_is_looked_at_as_well() {
+        let base = Some("http://127.0.0.1:9000/a/b");
+        for (text, want) in [
+            ("c", "http://127.0.0.1:9000/a/c"),
+            ("/2130706433", "http://127.0.0.1:9000/2130706433"),
+            ("http:c", "http://127.0.0.1:9000/a/c"),
+            ("?x=//2130706433", "http://127.0.0.1:9000/a/b?x=//2130706433"),
+            ("//127.0.0.1/", "http://127.0.0.1/"),
+            ("https:127.0.0.1", "https://127.0.0.1/"),
+        ] {
+            check(base, text, Ok(want));
+        }
+        for text in [
+            "//2130706433/",
+            "\\\\0x7f.1\\",
+            "http://127.1/",
+            "https:127.1",
+            "https:/127.1",
+            "/\\127.1",
+        ] {
+            check(base, text, Err(FetchRefusal::Notation { address: HOME }));
+        }
+        let elsewhere = Some("https://docs.example.com/");
+        check(elsewhere, "//0xa.1/", Err(FetchRefusal::Notation { address: [10, 0, 0, 1].into() }));
+    }
+}
